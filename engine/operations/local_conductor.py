@@ -35,9 +35,9 @@ from engine.runtime.debugger.breakpoint_validation import validate_breakpoints
 from engine.runtime.fair_scheduler import FairScheduler
 from engine.runtime.feed import Feed
 from engine.runtime.live_runs import LiveRuns
-from engine.runtime.recording.run_recordings import Recordings
 from engine.runtime.run_control import RunControl
 from engine.runtime.run_factory import initial_state, new_run_info, unknown_names
+from engine.runtime.run_recordings import Recordings
 from engine.statechart.pattern import Pattern
 from engine.workspace.git.worktree import has_worktree, listed_files
 from engine.workspace.project import missing_projects, oversized_projects

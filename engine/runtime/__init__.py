@@ -9,7 +9,7 @@ from engine.runtime.feed import Feed, Item
 from engine.runtime.live_runs import LiveRuns
 from engine.runtime.run import Run
 from engine.runtime.run_factory import ACTOR, acting_as, new_run_id
-from engine.runtime.timeouts import TimerSnapshot
+from engine.runtime.world.timeouts import TimerSnapshot
 
 __all__ = [
     'ACTOR',

@@ -9,15 +9,19 @@ from typing import Any, Protocol
 from engine.acp.live_sessions import LiveSessions
 from engine.errors import EngineError
 from engine.host.clock import Clock
+from engine.journal.projection import RunProjection
 from engine.journal.protocol import Journal
 from engine.models.protocol import Model
 from engine.models.recording.recorded_call import RecordedCall
-from engine.records import DeltaKind, RunInfo, StatePath
+from engine.records import DeltaKind, Event, RunInfo, StatePath
 from engine.records.frozen import fast_init
 from engine.records.shape import parent_of
 from engine.runtime.fair_scheduler import FairScheduler
 from engine.runtime.feed import Feed
-from engine.runtime.recording.run_recordings import Recordings
+from engine.runtime.mailbox import Mailbox
+from engine.runtime.run_recordings import Recordings
+from engine.statechart.chart import Chart
+from engine.statechart.run_state import RunState
 from engine.tools.mcp.remote_tool import RemoteTool
 from engine.tools.mcp.servers import McpServers
 from engine.tools.protocol import Tool
@@ -102,10 +106,20 @@ class PendingQuestion:
     data: Mapping[str, Any]
 
 
-class LiveRun(Protocol):
-    """A run this process works on."""
+class Inhabitant(Protocol):
+    """A live run, as seen by the world in which it lives."""
 
     info: RunInfo
+    state: RunState
+    chart: Chart
+    projection: RunProjection
+    context: RuntimeContext
+    mailbox: Mailbox
+    lost: str
+    """Why this process may no longer write to the run, or ''."""
+
+    async def control(self, event: Event) -> None:
+        """Journal a control event that the world itself causes, and act on it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,5 +129,5 @@ class RuntimeContext:
     journal: Journal
     feed: Feed
     services: Services
-    on_ended: Callable[[LiveRun], None]
+    on_ended: Callable[[Inhabitant], None]
     """Called with each run that stops running here."""

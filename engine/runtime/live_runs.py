@@ -7,7 +7,7 @@ import logging
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any, Unpack
 
 from engine.configuration.catalog import Catalog
@@ -17,13 +17,11 @@ from engine.journal.projection import RunProjection
 from engine.journal.protocol import Journal
 from engine.records import Conditions, Event, Outcome, RunId, RunInfo
 from engine.records.jsonable import describe_error
-from engine.runtime.activity import LiveRun, RuntimeContext, Services
+from engine.runtime.activity import Inhabitant, RuntimeContext, Services
 from engine.runtime.debugger.condition import check_condition
 from engine.runtime.debugger.probe import ConditionResult, probe_condition
 from engine.runtime.feed import Feed, Item, watch
 from engine.runtime.recorder import keep_trying
-from engine.runtime.recording.replay_source import ReplaySource, RunSetup
-from engine.runtime.recording.run_recordings import Recordings
 from engine.runtime.run import Run
 from engine.runtime.run_factory import (
     ACTOR,
@@ -35,7 +33,9 @@ from engine.runtime.run_factory import (
     restore_state,
     workflow_of,
 )
-from engine.runtime.timeouts import TimerSnapshot
+from engine.runtime.run_recordings import Recordings
+from engine.runtime.world.timeouts import TimerSnapshot
+from engine.runtime.world.world import RunSetup, World
 from engine.statechart.chart import Chart
 from engine.statechart.run_state import RunState
 from engine.statechart.shape_builder import START
@@ -340,8 +340,9 @@ class LiveRuns:
             if fold.projection.seq == 0:
                 await self._begin(info, chart, initial_state(workflow))
                 return
-            source = await self._setup.replay_source(info, fold.projection, chart.shape)
-            live = self._add(info, chart, restore_state(fold, workflow, chart), fold.projection, source)
+            state, projection = restore_state(fold, workflow, chart), fold.projection
+            make_world = await self._setup.find_world(info, projection, chart.shape)
+            live = self._add(info, chart, state, projection, make_world)
             if self.works or new:
                 prices = await self._prices(info)
                 await live.send(Event(name='recover', data={**data, **prices}, who=ACTOR.get()))
@@ -358,12 +359,10 @@ class LiveRuns:
     async def _begin(self, info: RunInfo, chart: Chart, state: RunState) -> None:
         projection = RunProjection(chart.shape)
         projection.active = (START,)
-        source = await self._setup.replay_source(info, projection, chart.shape)
-        run = self._add(info, chart, state, projection, source)
-        if source and (first := source.first_event()):
-            # As recorded, except for the memory: its initial values are the pattern's.
-            held = {'paused': True} if source.held else {}
-            await run.send(replace(first, data={**first.data, 'memory': state.dump()['memory'], **held}))
+        make_world = await self._setup.find_world(info, projection, chart.shape)
+        run = self._add(info, chart, state, projection, make_world)
+        if first := run.world.first_event():
+            await run.send(first)
             return
         budget = {'budget': asdict(info.budget)} if info.budget else {}
         pauses = {name: info.options[name] for name in ('paused', 'breakpoints') if name in info.options}
@@ -383,11 +382,11 @@ class LiveRuns:
         chart: Chart,
         state: RunState,
         projection: RunProjection,
-        source: ReplaySource | None,
+        make_world: Callable[[Inhabitant], World],
     ) -> Run:
         if self.feed.closed:
             raise EngineError('this process is shutting down: it starts no more runs')
-        self.runs[info.id] = run = Run(info, chart, state, projection, self._context, source)
+        self.runs[info.id] = run = Run(info, chart, state, projection, self._context, make_world)
         if not self.works:
             run.withhold_work()
         return run
@@ -402,7 +401,7 @@ class LiveRuns:
             if outermost:
                 self._starting.discard(run)
 
-    def _forget(self, run: LiveRun) -> None:
+    def _forget(self, run: Inhabitant) -> None:
         if self.runs.get(run.info.id) is run:  # Otherwise it has been recovered since.
             if run.lost and not run.claimed:
                 self.stranded[run.info.id] = run.lost

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+
+from typing_extensions import override
 
 from engine.errors import (
     EngineError,
@@ -16,7 +18,6 @@ from engine.errors import (
     StaleOwner,
     StepPassed,
 )
-from engine.host.clock import HistoryClock
 from engine.journal.budget_meter import resets_budget
 from engine.journal.projection import RunProjection
 from engine.records import (
@@ -35,23 +36,20 @@ from engine.records import (
     Transition,
 )
 from engine.records.jsonable import describe_error, to_jsonable
-from engine.runtime.activity import RuntimeContext
-from engine.runtime.activity_runner import ActivityRunner
-from engine.runtime.budget_enforcer import BudgetEnforcer
-from engine.runtime.control_events import ALARM, apply_edit, validate_control
-from engine.runtime.debugger.debugger import Debugger
+from engine.runtime.activity import Inhabitant, RuntimeContext
+from engine.runtime.control_events import ALARM, apply_edit
 from engine.runtime.debugger.guard_explanations import GuardExplanations
 from engine.runtime.mailbox import Envelope, Mailbox
 from engine.runtime.recorder import Recorder, step_of
-from engine.runtime.recording.replay_source import ReplaySource
-from engine.runtime.timeouts import TimerSnapshot
+from engine.runtime.world.timeouts import TimerSnapshot
+from engine.runtime.world.world import World
 from engine.statechart.chart import Chart
 from engine.statechart.run_state import RunState
 
 log = logging.getLogger('hemicycle')
 
 
-class Run:
+class Run(Inhabitant):
     """A live run. Everything that happens to it goes through its mailbox."""
 
     def __init__(  # noqa: PLR0913  (its collaborators)
@@ -61,26 +59,14 @@ class Run:
         state: RunState,
         projection: RunProjection,
         context: RuntimeContext,
-        replayer: ReplaySource | None = None,
+        make_world: Callable[[Inhabitant], World] = World,
     ) -> None:
         self.info, self.chart, self.state, self.projection = info, chart, state, projection
-        self._context, self._replayer = context, replayer
+        self.context = context
         self._recorder = Recorder(context, state.unchanged)
-        self._mailbox = Mailbox(self._handle, context.services.scheduler.wait_for_turn)
-        self._clock = HistoryClock(context.services.clock, lambda: projection.time)
-        self._runner = ActivityRunner(
-            chart,
-            projection,
-            context,
-            self._clock,
-            lambda: (self.info, self.state),
-            self._mailbox.post,
-            replayer,
-        )
-        self._enforcer = BudgetEnforcer(projection, self._runner, self._clock, self._mailbox.post)
-        self._debugger = Debugger(projection, chart.shape, lambda: self.state)
+        self.mailbox = Mailbox(self._handle, context.services.scheduler.wait_for_turn)
+        self.world = make_world(self)
         self.lost = ''
-        """Why this process may no longer write to the run, or ''."""
         self.claimed = False
         """Whether that is because another process has claimed it."""
         self.detached = asyncio.Event()
@@ -100,65 +86,60 @@ class Run:
         data = self.state.pattern.validate_input(event.name, event.data)
         if event.name == ANSWER and (problems := self.state.answer_problems(event)):
             raise InvalidInput(problems)
-        await self._mailbox.ask(event if data is event.data else replace(event, data=data), seen)
+        await self.mailbox.ask(event if data is event.data else replace(event, data=data), seen)
 
     async def has_accepted(self, name: str, key: str) -> bool:
         """Return whether an event with this key is journaled. Raises `RunElsewhere` if it cannot know."""
         if key not in self.projection.keys:
             return False
         # It may still be in the middle of being journaled.
-        await self._mailbox.ask(Event(name=name, key=key))
+        await self.mailbox.ask(Event(name=name, key=key))
         return True
 
     @property
     def is_idle(self) -> bool:
         """Whether nothing is in progress, and no event is waiting."""
-        return not (self._runner.running_states or self._mailbox.is_busy)
+        return not (self.world.runner.running_states or self.mailbox.is_busy)
 
     @property
     def is_resting(self) -> bool:
         """Whether only a person or a timeout can move the run on."""
-        return self._runner.is_resting and not self._mailbox.is_busy
+        return self.world.runner.is_resting and not self.mailbox.is_busy
 
     @property
     def deadline(self) -> float | None:
         """When the next timeout or budget event is due by time alone; None if there is none."""
-        due = [at for at in (self._runner.deadline, self._enforcer.alarm) if at is not None]
-        return min(due) - self._clock.ahead if due else None
+        return self.world.deadline
 
     def export_timers(self) -> tuple[TimerSnapshot, ...]:
         """Return the remaining timeouts, for the run's next owner."""
-        return self._runner.export_timers()
+        return self.world.runner.export_timers()
 
     def restore_timers(self, timers: Sequence[TimerSnapshot]) -> None:
         """Continue the timeouts kept by the run's previous owner."""
-        self._runner.restore_timers(timers)
+        self.world.runner.restore_timers(timers)
 
     def withhold_work(self) -> None:
         """Decide and journal, but start no work."""
-        self._runner.withhold_work()
+        self.world.runner.withhold_work()
 
     async def drain(self) -> None:
         """Start no more work, and wait until work in progress has ended and is journaled."""
-        self._runner.withhold_work()
+        self.world.runner.withhold_work()
         while not self.is_idle:
-            await self._runner.wait_until_idle()
-            await self._mailbox.wait_until_empty()
+            await self.world.runner.wait_until_idle()
+            await self.mailbox.wait_until_empty()
 
     async def release(self) -> None:
         """Stop working on the run without ending it: it continues wherever it is claimed next."""
         reason = 'its process is closing'
-        self._enforcer.stop()
-        await self._mailbox.close(lambda event: RunElsewhere(self.info.id, event.name, reason))
-        await self._runner.stop()
+        await self.mailbox.close(lambda event: RunElsewhere(self.info.id, event.name, reason))
+        await self.world.stop()
         self.detached.set()
 
     async def _handle(self, envelope: Envelope) -> None:
-        try:
+        async with self.world.turn(envelope.event):
             await self._receive(envelope)
-        finally:  # A replay continues even after a refused event.
-            if self._replayer:
-                await self._replay_next(self._replayer)
 
     async def _receive(self, envelope: Envelope) -> None:
         event, awaited = envelope.event, envelope.answer is not None
@@ -168,12 +149,11 @@ class Run:
             return  # A late report from an activity.
         if event.since and self.projection.entered.get(event.at, (0,))[0] != event.since:
             return  # The ending of a past visit: its state was left while this envelope waited.
-        await self._carry_out(self._handle_external(event, awaited=awaited))
-        if not (self._is_fully_replayed or self._runner.withheld):  # Work held back would look finished.
-            while following := self._enforcer.next_event(self._mailbox.waiting):
-                await self._carry_out(self._decide_safely(following, awaited=False))
-            if dead_end := self._find_dead_end():
-                await self._carry_out([self._abort(dead_end)])
+        await self._carry_out([] if event is ALARM else self._decide_safely(event, awaited=awaited))
+        while following := self.world.shutdown_event():
+            await self._carry_out(self._decide_safely(following, awaited=False))
+        if dead_end := self._find_dead_end():
+            await self._carry_out([self._abort(dead_end)])
 
     def _is_repeated(self, envelope: Envelope) -> bool:
         """Return whether the event is already journaled: its sender got no answer and repeats it.
@@ -192,47 +172,6 @@ class Run:
             raise StepPassed(run, event.name, envelope.seen, projection.seq)
         return False
 
-    @property
-    def _is_fully_replayed(self) -> bool:
-        """Whether everything is replayed: no work, no timeouts, no budget."""
-        return self._replayer is not None and self._replayer.strict
-
-    async def _replay_next(self, replayer: ReplaySource) -> None:
-        """Post the next event to replay; continue without replay once none is left."""
-        await asyncio.sleep(0)  # Other runs must not wait for the whole replay.
-        if self.lost or self.projection.status.ended or self._mailbox.waiting or replayer.stopped:
-            return
-        if self._runner.withheld:
-            return
-        started = replayer.started if replayer.strict else self._runner.replayed_states
-        at_work = () if replayer.strict else self._runner.running_states
-        event = None if replayer.is_waiting else replayer.next_event(started, at_work, self.state)
-        if event:
-            self._mailbox.post(event)
-        elif (replayer.strict and not replayer.is_waiting) or (
-            started and not at_work and not replayer.strict
-        ):
-            await self._end_replay(replayer, started)
-
-    async def _end_replay(self, replayer: ReplaySource, started: Collection[StatePath]) -> None:
-        if event := replayer.final_event(started, self.state, self.info.budget):
-            if event.name == 'recover':
-                replayer.go_live()
-            await self._carry_out([self._control(event) if event.name == 'recover' else self._step(event)])
-        if not replayer.strict:
-            self._runner.start_replayed_work()
-
-    def _handle_external(self, event: Event, *, awaited: bool) -> list[Transition]:
-        if event is ALARM:
-            return []
-        try:
-            return self._decide_safely(event, awaited=awaited)
-        except (EventRefused, InvalidInput):
-            if self._replayer is None or not event.played:
-                raise
-            self._replayer.skip(event)  # Edits in a fork may have made it take another path.
-            return []
-
     def _decide_safely(self, event: Event, *, awaited: bool) -> list[Transition]:
         try:
             return self._decide(event, awaited=awaited)
@@ -250,7 +189,7 @@ class Run:
         """Return the steps that an event causes. Writes memory, and nothing else."""
         if event.name in CONTROL and event.name != 'start':
             return [self._control(event)]
-        now = self._now()
+        now = self.world.now()
         timestamped = Event(  # Like `replace`, at half the cost.
             name=event.name,
             at=event.at,
@@ -275,9 +214,12 @@ class Run:
             for number, microstep in enumerate(microsteps, start=1)
         ]
 
+    @override
+    async def control(self, event: Event) -> None:
+        await self._carry_out([self._control(event)])
+
     def _control(self, event: Event) -> Transition:
-        if not (self._is_fully_replayed and event.played):  # Recorded events were checked at the time.
-            event = validate_control(event, self.info.id, self.projection, self.chart.shape, self.state)
+        event = self.world.validate(event)
         if event.name == 'edit':
             return replace(self._step(event), changes=self._edit(event))
         if event.name in ('cancel', 'abort'):
@@ -287,26 +229,18 @@ class Run:
         if event.name in ('retry', 'recover'):
             changes = self._edit(event) if event.data.get('changes') else ()
             noted = self._note_retry(event) if event.name == 'retry' else ()
-            # In a replay, the call in progress began before there was a notice to give.
-            notices = self._deliver_notices(event.at) if event.played or not self._is_fully_replayed else ()
-            return replace(self._step(event), changes=(*changes, *noted, *notices))
+            return replace(self._step(event), changes=(*changes, *noted, *self._deliver_notices(event)))
         return self._step(event)
 
     def _note_retry(self, event: Event) -> tuple[Change, ...]:
         """Let the pattern record a retry in memory."""
         with self.state.writing():
-            self.state.pattern.on_retry(self.state.memory, replace(event, time=self._now()))
+            self.state.pattern.on_retry(self.state.memory, replace(event, time=self.world.now()))
         return self.state.log.drain()
 
     def _edit(self, event: Event) -> tuple[Change, ...]:
         self.state, changes = apply_edit(self.state, event)
         return changes
-
-    def _budget_events(self, steps: Sequence[Transition]) -> Iterator[Transition]:
-        """Yield the budget events these steps cause; journaled with them, so nothing starts in between."""
-        left = {path for step in steps for path in step.left}
-        for event in self._enforcer.due_events():
-            yield self._apply_step(self._step(event), left)
 
     def _apply_step(self, step: Transition, left: Collection[StatePath] = ()) -> Transition:
         """Apply a step; if it produces notices for the agents, give them."""
@@ -314,16 +248,15 @@ class Run:
         if step.raised or step.event.name not in ('warn', 'extend'):
             return step
         self.state.notices = self.projection.meter.notices
-        at_work = set(self._runner.running_states).difference(left)
-        if self._replayer and self._is_fully_replayed:
-            at_work = self._replayer.find_unnotified(self.state.agents)
-        return replace(step, changes=self._deliver_notices(RUN, at_work))
+        return replace(step, changes=self._deliver_notices(step.event, left))
 
-    def _deliver_notices(self, at: StatePath, at_work: Collection[StatePath] = ()) -> tuple[Change, ...]:
-        """Give the agents at `at` that are about to call a model the notices they have not seen.
+    def _deliver_notices(self, event: Event, left: Collection[StatePath] = ()) -> tuple[Change, ...]:
+        """Give the agents an event is for the notices they have not seen, if they are about to call a model.
 
         Other agents get theirs from the action that precedes their next call.
         """
+        at = RUN if event.name in ('warn', 'extend') else event.at
+        at_work = self.world.at_work(event, left)
         for path in self.state.agents:
             leaf = StatePath(f'{path}.thinking')
             if leaf in self.projection.active and leaf not in at_work and at in (RUN, leaf):
@@ -335,7 +268,7 @@ class Run:
         return Transition(
             run=self.info.id,
             seq=self.projection.seq + 1,
-            time=self._now(),
+            time=self.world.now(),
             event=event,
             active=self.projection.active,
         )
@@ -346,11 +279,6 @@ class Run:
     def _ending(self, event: Event) -> Transition:
         left = tuple(StatePath(path) for path in reversed(self.projection.entered))
         return replace(self._step(event), left=left, active=())
-
-    def _now(self) -> float:
-        if self._replayer and self._is_fully_replayed:
-            return max(self.projection.time, self._replayer.time)
-        return self._clock.now()
 
     async def _carry_out(self, steps: list[Transition]) -> None:
         """Journal, then act. Raises `JournalError` if the run is no longer ours."""
@@ -363,41 +291,33 @@ class Run:
 
     async def _journal_and_act(self, steps: list[Transition]) -> None:
         steps = [self._apply_step(step) for step in steps]
-        if not self._is_fully_replayed:
-            steps += self._budget_events(steps)
-        if not (self._replayer and self._replayer.ignores_breakpoints):
-            steps += [self._apply_step(self._step(event)) for event in self._debugger.due_events(steps)]
-        if not self._is_fully_replayed:
-            self._enforcer.schedule_alarm()
+        left = {path for step in steps for path in step.left}
+        # Journaled with the steps that cause them, so nothing starts in between.
+        steps += [self._apply_step(self._step(event), left) for event in self.world.budget_events()]
+        steps += [self._apply_step(self._step(event)) for event in self.world.breakpoint_events(steps)]
+        self.world.note(steps)
         if not steps:
             return
-        if self._replayer:
-            self._replayer.advance(steps)
         self.info = await self._recorder.write(self.info, self.projection, steps, self.state.dump_tails)
         for step in steps:
-            self._context.feed.publish(step)
-        stopped = [] if self._is_fully_replayed else self._runner.apply(steps)
+            self.context.feed.publish(step)
+        stopped = self.world.act(steps)
         if self.projection.status.ended:
-            await self._runner.wait_cancelled(stopped)
-            await self._runner.stop()
-            await self._context.services.workspaces.remove_agent_homes(self.info.id)
+            await self.world.runner.wait_cancelled(stopped)
+            await self.world.stop()
+            await self.context.services.workspaces.remove_agent_homes(self.info.id)
             self.outcome = None if self.projection.aborted else self._make_outcome()
             self._detach()
-            return
-        for step in () if self._is_fully_replayed else steps:
-            if step.event.name in CONTROL and not step.raised:
-                self._runner.control(step.event)
 
     async def _lose_ownership(self, error: Exception) -> None:
         """Stop because the journal rejects writes from this process; the next claim continues the run."""
         self.lost, self.claimed = describe_error(error), isinstance(error, StaleOwner)
-        self._enforcer.stop()
-        await self._runner.stop()
+        await self.world.stop()
         self._detach()
-        self._context.feed.publish(JournalOutage(run=self.info.id, problem=self.lost))
+        self.context.feed.publish(JournalOutage(run=self.info.id, problem=self.lost))
 
     def _detach(self) -> None:
-        self._context.on_ended(self)
+        self.context.on_ended(self)
         self.detached.set()
 
     def _make_outcome(self) -> Outcome:
@@ -417,8 +337,8 @@ class Run:
             self.lost
             or projection.status.ended
             or projection.waiting
-            or self._runner.busy
-            or self._mailbox.waiting
+            or self.world.may_act
+            or self.mailbox.waiting
         ):
             return ''
         if set(self.chart.enabled_events(projection.active)) - ENGINE_EVENTS:

@@ -196,7 +196,7 @@ async def test_a_scripted_run_ends_with_a_complete_journal(
         assert {'memory': view.memory, 'agents': view.agents} == live.state.dump()
         assert await conductor.audit(run) == len(steps)
         assert [step.seq for step in steps] == list(range(1, len(steps) + 1))
-        assert live._runner._tasks == {} and conductor.feed._partial == {}
+        assert live.world.runner._tasks == {} and conductor.feed._partial == {}
 
 
 @pytest.mark.slow

@@ -139,7 +139,7 @@ async def _run_until_power_fails(crashed: Conductor, journal: PowerCutJournal, r
     """Run until the power fails; a person approves everything."""
     live = crashed._live.runs.get(run)
     while not journal.power_lost and live:
-        if live.projection.waiting and not live._mailbox.waiting:
+        if live.projection.waiting and not live.mailbox.waiting:
             await crashed.send(run, 'approve')
         await until(lambda: journal.power_lost or live.projection.waiting)
     await until(lambda: not crashed._live.runs)

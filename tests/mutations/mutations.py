@@ -57,14 +57,14 @@ MUTATIONS = (
         before="""\
         self.info = await self._recorder.write(self.info, self.projection, steps, self.state.dump_tails)
         for step in steps:
-            self._context.feed.publish(step)
-        stopped = [] if self._is_fully_replayed else self._runner.apply(steps)
+            self.context.feed.publish(step)
+        stopped = self.world.act(steps)
 """,
         after="""\
-        stopped = [] if self._is_fully_replayed else self._runner.apply(steps)
+        stopped = self.world.act(steps)
         self.info = await self._recorder.write(self.info, self.projection, steps, self.state.dump_tails)
         for step in steps:
-            self._context.feed.publish(step)
+            self.context.feed.publish(step)
 """,
         guards=(f'{LAW}::test_no_work_starts_before_its_step_is_journaled',),
     ),
@@ -74,11 +74,11 @@ MUTATIONS = (
         before="""\
         self.info = await self._recorder.write(self.info, self.projection, steps, self.state.dump_tails)
         for step in steps:
-            self._context.feed.publish(step)
+            self.context.feed.publish(step)
 """,
         after="""\
         for step in steps:
-            self._context.feed.publish(step)
+            self.context.feed.publish(step)
         self.info = await self._recorder.write(self.info, self.projection, steps, self.state.dump_tails)
 """,
         guards=(f'{LAW}::test_no_watcher_sees_a_step_before_it_is_journaled',),
@@ -114,7 +114,7 @@ MUTATIONS = (
     Mutation(
         name='end a run at a dead end while an event waits',
         module='engine.runtime.run',
-        before='            or self._mailbox.waiting\n        ):',
+        before='            or self.mailbox.waiting\n        ):',
         after='        ):',
         guards=(f'{RUN}::test_work_that_ends_while_a_pause_is_journaled_is_not_a_dead_end',),
     ),
@@ -135,63 +135,63 @@ MUTATIONS = (
     ),
     Mutation(
         name='read the visit when its work starts',
-        module='engine.runtime.activity_runner',
+        module='engine.runtime.world.activity_runner',
         before='                since=since,\n                services=',
         after='                since=self._since(path),\n                services=',
         guards=(f'{LAW}::test_work_belongs_to_its_visit_even_if_the_next_is_already_decided',),
     ),
     Mutation(
         name='make an attempt of a visit that is being left',
-        module='engine.runtime.activity_runner',
+        module='engine.runtime.world.activity_runner',
         before='        if self._since(path) != since:\n            return',
         after='        if False:\n            return',
         guards=(f'{LAW}::test_a_retry_due_while_its_visit_is_ending_is_not_made',),
     ),
     Mutation(
         name='let cancelled work end the next visit',
-        module='engine.runtime.activity_runner',
+        module='engine.runtime.world.activity_runner',
         before='\n        if self._tasks.get(path) is task:  #',
         after='\n        if True:  #',
         guards=(f'{RUN}::test_work_that_ignores_cancellation_cannot_end_the_next_visit',),
     ),
     Mutation(
         name='show what cancelled work streams',
-        module='engine.runtime.activity_runner',
+        module='engine.runtime.world.activity_runner',
         before='            if self._tasks.get(path) is task:  #',
         after='            if True:  #',
         guards=(f'{RUN}::test_cancel_stops_the_work_and_drops_its_result',),
     ),
     Mutation(
         name='let the work of a left state continue',
-        module='engine.runtime.activity_runner',
+        module='engine.runtime.world.activity_runner',
         before='                stopped.extend(self._stop(path))\n',
         after='',
         guards=(f'{LAW}::test_no_work_starts_before_its_step_is_journaled',),
     ),
     Mutation(
         name='end before cancelled work has cleaned up',
-        module='engine.runtime.activity_runner',
+        module='engine.runtime.world.activity_runner',
         before='            await asyncio.wait(tasks, timeout=STOP_SECONDS)',
         after='            await asyncio.sleep(0)',
         guards=(f'{RUN}::test_cancel_stops_the_work_and_drops_its_result',),
     ),
     Mutation(
         name='start work in a paused run',
-        module='engine.runtime.activity_runner',
+        module='engine.runtime.world.activity_runner',
         before='if self.withheld or self._projection.pauses.holds(path):',
         after='if self.withheld:',
         guards=(f'{RUN}::test_a_pause_lets_current_work_end_and_starts_nothing_new',),
     ),
     Mutation(
         name='let timeouts run during a pause',
-        module='engine.runtime.activity_runner',
+        module='engine.runtime.world.activity_runner',
         before="            case 'pause':\n                self._timers.suspend()",
         after="            case 'pause':\n                pass",
         guards=(f'{RUN}::test_timeouts_stop_during_a_pause',),
     ),
     Mutation(
         name='time a visit by the next one',
-        module='engine.runtime.timeouts',
+        module='engine.runtime.world.timeouts',
         before="self._post(Event(name='expired', at=path, since=since,",
         after="self._post(Event(name='expired', at=path, since=self._projection.entered[path][0],",
         guards=(f'{LAW}::test_a_late_timeout_of_a_visit_is_dropped_while_its_successor_is_being_journaled',),
@@ -352,14 +352,14 @@ MUTATIONS = (
     ),
     Mutation(
         name='interrupt work as soon as the budget is spent',
-        module='engine.runtime.budget_enforcer',
+        module='engine.runtime.world.budget_enforcer',
         before='        if not meter.closing and (over or not self._runner.running_states):\n',
         after='        if not meter.closing:\n',
         guards=(f'{BUDGET}::test_work_in_progress_may_end_within_the_grace',),
     ),
     Mutation(
         name='let work continue beyond the grace period',
-        module='engine.runtime.budget_enforcer',
+        module='engine.runtime.world.budget_enforcer',
         before='        over = meter.is_grace_over(self._since())\n',
         after='        over = False\n',
         guards=(f'{BUDGET}::test_work_beyond_the_grace_is_cut_off',),

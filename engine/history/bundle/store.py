@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from engine.history.run_reader import RunReader
 from engine.host.clock import Clock
-from engine.runtime.recording.run_recordings import Recordings
+from engine.runtime.run_recordings import Recordings
 from engine.workspace.workspaces import Workspaces
 
 

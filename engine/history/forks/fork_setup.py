@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 from engine.errors import UnknownRun
 from engine.history.audit import group_turns
 from engine.history.forks.fork_records import ReplayPolicy
 from engine.history.forks.replay_log import ReplayLog
+from engine.history.forks.replayed_world import ReplayedWorld
 from engine.history.forks.replayer import Replayer
 from engine.journal.fold_reader import read_fold
 from engine.journal.projection import RunProjection
 from engine.journal.protocol import Journal
 from engine.records import RunId, RunInfo, Shape
-from engine.runtime.recording.run_recordings import Recordings
+from engine.runtime.activity import Inhabitant
+from engine.runtime.run_recordings import Recordings
+from engine.runtime.world.world import World
 from engine.workspace.workspaces import Workspaces
 
 
@@ -42,10 +47,12 @@ class ForkSetup:
         elif 'play' in info.options:
             await self._workspaces.fork(info.parent, info.id, ())
 
-    async def replay_source(self, info: RunInfo, projection: RunProjection, shape: Shape) -> Replayer | None:
-        """Return what replays events to a run from its projection's current step on, if anything does."""
+    async def find_world(
+        self, info: RunInfo, projection: RunProjection, shape: Shape
+    ) -> Callable[[Inhabitant], World]:
+        """Return what makes a run's world: from its projection's current step on, events may be replayed."""
         if 'play' not in info.options:
-            return None
+            return World
         plays, script = ReplayPolicy(**info.options['play']), ReplayLog()
         begin = plays.begin
         agents = (await read_fold(self._journal, info.id, begin)).view.agents if begin else {}
@@ -56,4 +63,4 @@ class ForkSetup:
         replayer.held = replayer.strict and bool(info.options.get('paused'))
         for turn in group_turns(await self._journal.transitions(info.id, after=begin)):
             replayer.advance(turn)
-        return replayer
+        return partial(ReplayedWorld, replayer)

@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
+from typing import Literal
 
 from engine.history.forks.fork_records import ReplayPolicy
 from engine.history.forks.replay_log import Called, RecordedEvent, ReplayLog, waiting_agents
@@ -13,10 +14,12 @@ from engine.journal.projection import RunProjection
 from engine.models.protocol import SCRIPTED
 from engine.records import ANSWER, Budget, Event, RunId, RunInfo, Shape, StatePath, Transition
 from engine.records.shape import is_active, is_within, parent_of
-from engine.runtime.recording.replay_source import Treatment
 from engine.statechart.run_state import AgentState, RunState
 from engine.workspace.workspaces import Workspaces
 
+Treatment = Literal['keep', 'live', 'simulated', 'stop']
+"""How work about to start is treated: `keep` replays its ending, `live` and `simulated` perform it, `stop`
+forbids it."""
 UNRECORDED = 'nothing is recorded'
 """The start of a pause's reason when a fork cannot continue without a person."""
 
@@ -200,10 +203,6 @@ class Replayer:
         first = self._items[0] if self.strict and self._items else None
         return self._to_event(first) if first and first.event.name == 'start' else None
 
-    def go_live(self) -> None:
-        """Leave strict mode: from now on, work runs live."""
-        self.strict = False
-
     def give_up(self, paths: Collection[StatePath]) -> None:
         """Mark these states' current work as having no recorded result."""
         self._given_up |= {(path, self._visits[path]) for path in paths}
@@ -216,10 +215,11 @@ class Replayer:
             else info
         )
 
-    def final_event(
-        self, started: Collection[StatePath], state: RunState, budget: Budget | None
-    ) -> Event | None:
-        """Return the event that ends an exhausted replay: the run pauses or goes live; None if it is live."""
+    def finish(self, started: Collection[StatePath], state: RunState, budget: Budget | None) -> Event | None:
+        """End an exhausted replay, and return the event for it: the run pauses, or leaves strict mode.
+
+        None if it is live already.
+        """
         self.give_up(started)
         stuck = [path for path in started if self.choose_treatment(path, state) == 'stop']
         what = f'of how {", ".join(stuck or started)} ended' if started else 'any more'
@@ -227,6 +227,7 @@ class Replayer:
             return Event(name='pause', data={'reason': f'{UNRECORDED} {what}; resume to go on live'})
         if not self.strict:
             return None
+        self.strict = False
         limits = {'budget': asdict(budget)} if budget else {}
         return Event(name='recover', data={'left': f'{UNRECORDED} {what}', **limits})
 

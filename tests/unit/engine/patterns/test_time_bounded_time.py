@@ -437,7 +437,7 @@ async def test_pauses_are_not_counted() -> None:
         run = await begin(conductor, minutes=10)
         await reaches(conductor, run, 'coding')
         await conductor.pause(run)
-        await until(lambda: not conductor._live.runs[run]._runner._tasks)
+        await until(lambda: not conductor._live.runs[run].world.runner._tasks)
         clock._now += 10_000
         await conductor.resume(run)
         outcome = await conductor.result(run)

@@ -16,8 +16,8 @@ from engine.journal import MemoryJournal
 from engine.journal.budget_meter import BudgetMeter
 from engine.records import JournalOutage, RunId, RunInfo
 from engine.records.jsonable import describe_error
-from engine.runtime.activity_runner import ActivityRunner
 from engine.runtime.live_runs import MAX_CONCURRENT_RECOVERIES
+from engine.runtime.world.activity_runner import ActivityRunner
 from tests.support.harness import FakeModel, Lone, catalog, in_turn, pipeline_reply, until, wait_for_state
 
 

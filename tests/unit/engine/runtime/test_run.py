@@ -304,9 +304,9 @@ async def test_work_that_ignores_cancellation_cannot_end_the_next_visit(conducto
     go_on.set()
     await settle(20)
     live = conductor._live.runs[run]
-    assert live.projection.active == ('one',) and live._runner.busy
+    assert live.projection.active == ('one',) and live.world.runner.busy
     await conductor.cancel(run)
-    assert live._runner._tasks == {}
+    assert live.world.runner._tasks == {}
 
 
 async def test_a_dead_end_fails_and_says_where(conductor: Conductor) -> None:

@@ -83,7 +83,7 @@ async def wait_until_at_rest(conductor: Conductor, run: RunId) -> Fold:
     await until(
         lambda: (
             run not in conductor._live.runs
-            or (live and live.projection.paused and not live._runner._tasks and not live._mailbox._task)
+            or (live and live.projection.paused and not live.world.runner._tasks and not live.mailbox._task)
         )
     )
     return await conductor.fold(run)
@@ -128,7 +128,7 @@ async def test_a_run_stops_before_anything_starts_because_of_the_step(
     *_, turn = group_turns((await conductor.transitions(run))[:-1])
     assert view.stopped in {f'breakpoint 1 at step {step.seq}: {item.label}' for step in turn}
     assert [stored.hits for stored in view.breakpoints] == [1]
-    assert conductor._live.runs[run]._runner._held == [active]
+    assert conductor._live.runs[run].world.runner._held == [active]
     assert await conductor.audit(run) == view.seq
     await conductor.set_breakpoints(run, [])
     await conductor.resume(run)

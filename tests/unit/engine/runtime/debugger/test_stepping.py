@@ -120,7 +120,7 @@ class Crews:
 
     @property
     def at_work(self) -> set[str]:
-        return set(self.live._runner._tasks)
+        return set(self.live.world.runner._tasks)
 
     async def let_end(self, state: str) -> None:
         """Let the agent or the work in a state end."""
@@ -129,7 +129,7 @@ class Crews:
         before = self.live.projection.seq
         gate.set()
         await until(lambda: self.run not in self.conductor._live.runs or self.live.projection.seq > before)
-        await until(lambda: self.run not in self.conductor._live.runs or not self.live._mailbox._task)
+        await until(lambda: self.run not in self.conductor._live.runs or not self.live.mailbox._task)
         gate.clear()
 
     async def wait_for_work(self, *states: str) -> None:

@@ -10,19 +10,15 @@ from operator import add
 from typing import Any
 
 from engine.errors import TRANSIENT_KINDS, FilesUnavailable, ModelError
-from engine.host.clock import Clock
-from engine.journal.projection import RunProjection
+from engine.host.clock import HistoryClock
 from engine.journal.usage_records import by_model, usage_to_dict
 from engine.records import Delta, DeltaKind, Event, RunInfo, StatePath, Transition
 from engine.records.jsonable import describe_error, to_jsonable
 from engine.records.shape import is_active, is_within, parent_of
-from engine.runtime.activity import Activity, PendingQuestion, RuntimeContext
+from engine.runtime.activity import Activity, Inhabitant, PendingQuestion
 from engine.runtime.recorder import keep_trying
-from engine.runtime.recording.replay_source import ReplaySource
-from engine.runtime.timeouts import Timeouts, TimerSnapshot
-from engine.statechart.chart import Chart
+from engine.runtime.world.timeouts import Timeouts, TimerSnapshot
 from engine.statechart.retry import Retry
-from engine.statechart.run_state import RunState
 
 ENDED = ('done', 'failed')
 """The final states of an agent's chart."""
@@ -36,34 +32,18 @@ class ActivityRunner:
     """The activities and timeouts of one run.
 
     Args:
-        chart: which state invokes what.
-        projection: which states are active, and since when.
-        context: the models and tools, and the feed for streamed text.
-        clock: the run's.
-        current: returns the run's summary and its data.
-        post: receives the events with which activities and timeouts end.
-        replayer: ends work in a fork as recorded.
+        run: the run, whose mailbox receives the events with which activities and timeouts end.
+        clock: its clock.
     """
 
-    def __init__(  # noqa: PLR0913  (its collaborators)
-        self,
-        chart: Chart,
-        projection: RunProjection,
-        context: RuntimeContext,
-        clock: Clock,
-        current: Callable[[], tuple[RunInfo, RunState]],
-        post: Callable[[Event], None],
-        replayer: ReplaySource | None = None,
-    ) -> None:
-        self._chart, self._projection, self._context = chart, projection, context
-        self._clock = clock
-        self._current, self._post = current, post
+    def __init__(self, run: Inhabitant, clock: HistoryClock) -> None:
+        self._run, self._clock = run, clock
+        self._chart, self._projection, self._context = run.chart, run.projection, run.context
+        self._post = run.mailbox.post
         self._tasks: dict[StatePath, asyncio.Task[None]] = {}
-        self._timers = Timeouts(chart, projection, self._clock, current, post)
+        self._timers = Timeouts(run, clock)
         self._held: list[StatePath] = []
         """States whose activity starts once they are released or the budget is extended."""
-        self._replayer, self.replayed_states = replayer, list[StatePath]()
-        """States whose work has started and will be ended by the replay source."""
         self._delayed: set[StatePath] = set()
         """States whose activity waits for its next attempt."""
         self.withheld = False
@@ -74,7 +54,7 @@ class ActivityRunner:
     @property
     def busy(self) -> bool:
         """Whether anything may still happen without outside input."""
-        return bool(self._tasks or self._timers or self._held or self.replayed_states)
+        return bool(self._tasks or self._timers or self._held)
 
     @property
     def running_states(self) -> tuple[StatePath, ...]:
@@ -88,8 +68,8 @@ class ActivityRunner:
 
     @property
     def is_resting(self) -> bool:
-        """Whether no activity is running, waiting for its next attempt, or to be replayed."""
-        return not (self._tasks or self.replayed_states)
+        """Whether no activity is running or waiting for its next attempt."""
+        return not self._tasks
 
     @property
     def deadline(self) -> float | None:
@@ -119,7 +99,7 @@ class ActivityRunner:
             self._cancel(self._tasks.pop(path))
             self._held.append(path)
 
-    def apply(self, steps: list[Transition]) -> list[asyncio.Task[None]]:
+    def apply(self, steps: Sequence[Transition]) -> list[asyncio.Task[None]]:
         """Stop the work of states that were left, and start that of states entered.
 
         Returns:
@@ -159,11 +139,6 @@ class ActivityRunner:
                 # As after a restart: the activities and timeouts of active states start over.
                 for active in self._projection.entered:
                     self._start(StatePath(active))
-            case 'retry' if event.played:
-                if event.at in self.replayed_states:
-                    self.replayed_states.remove(event.at)
-                self._held.append(event.at)
-                self._start_held_work()
             case 'retry':
                 self._delayed.add(event.at)
                 later = self._retry_later(event.at, self._since(event.at), float(event.data['delay']))
@@ -175,7 +150,7 @@ class ActivityRunner:
         for path in [*self._tasks, *self._timers.paths]:
             self._stop(path)
         await self.wait_cancelled(list(self._stopping))
-        await self._context.services.sessions.close(self._current()[0].id)
+        await self._context.services.sessions.close(self._run.info.id)
 
     async def wait_cancelled(self, tasks: list[asyncio.Task[None]]) -> None:
         """Wait a limited time for cancelled tasks to clean up."""
@@ -189,9 +164,8 @@ class ActivityRunner:
             self._start_held_work()
 
     def _stop(self, path: StatePath) -> list[asyncio.Task[None]]:
-        for listed in (self._held, self.replayed_states):
-            if path in listed:
-                listed.remove(path)
+        if path in self._held:
+            self._held.remove(path)
         tasks = [task for task in (self._tasks.pop(path, None), self._timers.stop(path)) if task]
         self._delayed.discard(path)
         for task in tasks:
@@ -200,7 +174,7 @@ class ActivityRunner:
 
     def _end_session(self, path: StatePath) -> None:
         """Kill the external agent working in a state, if there is one."""
-        self._context.services.sessions.end(self._current()[0].id, path)
+        self._context.services.sessions.end(self._run.info.id, path)
 
     def _cancel(self, task: asyncio.Task[None]) -> None:
         self._stopping.add(task)
@@ -233,15 +207,7 @@ class ActivityRunner:
         self._held.remove(path)
         self._perform(path)
 
-    def start_replayed_work(self) -> None:
-        """Start the work left to the replay source, where allowed, now that its replay is over."""
-        self._held, self.replayed_states = [*self._held, *self.replayed_states], []
-        self._start_held_work()
-
     def _perform(self, path: StatePath) -> None:
-        if self._replayer and self._replayer.choose_treatment(path, self._current()[1]) in ('keep', 'stop'):
-            self.replayed_states.append(path)
-            return
         self._tasks[path] = self._spawn(path, self._attempt(path))
 
     def _since(self, path: StatePath) -> int:
@@ -249,7 +215,7 @@ class ActivityRunner:
         return self._projection.entered.get(path, (0, 0.0))[0]
 
     def _spawn(self, path: StatePath, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        return asyncio.get_running_loop().create_task(work, name=f'{self._current()[0].id}:{path}')
+        return asyncio.get_running_loop().create_task(work, name=f'{self._run.info.id}:{path}')
 
     async def _retry_later(self, path: StatePath, since: int, seconds: float) -> None:
         await self._clock.sleep(seconds)
@@ -264,18 +230,23 @@ class ActivityRunner:
 
     def _attempt(self, path: StatePath) -> Coroutine[Any, Any, None]:
         """Return the next attempt of a visit, with the run's present data: it may change before the start."""
-        info, state = self._current()
-        try:
-            work = self._chart.activity(path, state)
-        except Exception as error:
-            work = partial(_fail, error)
         return self._carry_out(
-            work,
-            run=self._replayer.adapt_info(info, path, state) if self._replayer else info,
+            self._work_for(path),
+            run=self._info_for(path),
             path=path,
             attempt=self._projection.attempts.get(path, 1),
             since=self._since(path),
         )
+
+    def _work_for(self, path: StatePath) -> PerformWork:
+        try:
+            return self._chart.activity(path, self._run.state)
+        except Exception as error:
+            return partial(_fail, error)
+
+    def _info_for(self, path: StatePath) -> RunInfo:
+        """Return the run's summary for the work of a state."""
+        return self._run.info
 
     async def _carry_out(
         self, work: PerformWork, *, run: RunInfo, path: StatePath, attempt: int, since: int
@@ -295,7 +266,7 @@ class ActivityRunner:
             )
             # The files of a run that has moved here may exist only in shared storage. While that is
             # unavailable, the work is repeated from the start, as after a crash.
-            perform = partial(self._with_files, work, activity)
+            perform = partial(work, activity)
             result = await keep_trying(self._context, run.id, perform, (FilesUnavailable,))
             name = 'done'
             if isinstance(result, PendingQuestion):
@@ -315,17 +286,12 @@ class ActivityRunner:
             del self._tasks[path]
             self._post(event)
 
-    async def _with_files(self, work: PerformWork, activity: Activity) -> Any:
-        if self._replayer:
-            await self._replayer.restore_files(self._context.services.workspaces, activity.run.id)
-        return await work(activity)
-
     def _will_retry(self, path: StatePath, attempt: int, error: BaseException) -> bool:
         retry = self._chart.retries.get(path)
         return retry is not None and retry.should_retry(attempt, error)
 
     def _failure(self, path: StatePath, since: int, attempt: int, error: BaseException) -> Event:
-        seed = f'{self._current()[0].seed}:{path}'
+        seed = f'{self._run.info.seed}:{path}'
         visit = Event(name='failed', at=path, since=since, attempt=attempt)
         event = failure_event(visit, error, self._chart.retries.get(path), seed)
         return replace(event, data=self._context.services.redact(event.data))

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.host.clock import Clock
-from engine.journal.projection import RunProjection
-from engine.records import Event, RunInfo, StatePath
+from engine.host.clock import HistoryClock
+from engine.records import Event, StatePath
 from engine.records.jsonable import describe_error
-from engine.statechart.chart import Chart
-from engine.statechart.run_state import RunState
+from engine.runtime.activity import Inhabitant
 
 TOLERANCE = 0.05
 """Seconds by which two computations of the same deadline may differ."""
@@ -45,23 +43,14 @@ class Timeouts:
     """Sets, suspends and resumes the timeouts of one run.
 
     Args:
-        chart: which states have a timeout.
-        projection: which states are active, and which are held.
-        clock: the source of time.
-        current: returns the run's summary and its data.
-        post: receives `expired`.
+        run: the run, whose mailbox receives `expired`.
+        clock: its clock.
     """
 
-    def __init__(
-        self,
-        chart: Chart,
-        projection: RunProjection,
-        clock: Clock,
-        current: Callable[[], tuple[RunInfo, RunState]],
-        post: Callable[[Event], None],
-    ) -> None:
-        self._chart, self._projection, self._clock = chart, projection, clock
-        self._current, self._post = current, post
+    def __init__(self, run: Inhabitant, clock: HistoryClock) -> None:
+        self._run, self._clock = run, clock
+        self._chart, self._projection = run.chart, run.projection
+        self._post = run.mailbox.post
         self._timers: dict[StatePath, Timer] = {}
 
     def __bool__(self) -> bool:
@@ -160,12 +149,12 @@ class Timeouts:
             timer.started = self._clock.now()
             timer.task = asyncio.get_running_loop().create_task(
                 self._expire(path, timer, self._projection.entered[path][0]),
-                name=f'{self._current()[0].id}:{path}',
+                name=f'{self._run.info.id}:{path}',
             )
 
     def _seconds(self, path: StatePath) -> float | None:
         """Return the time the pattern currently allows the state."""
-        now, state = self._clock.now(), self._current()[1]
+        now, state = self._clock.now(), self._run.state
         event = Event(name='', at=path, time=now, ran=self._projection.ran_at(now))
         try:
             with state.reading():

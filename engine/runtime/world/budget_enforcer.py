@@ -8,8 +8,8 @@ from collections.abc import Callable
 from engine.host.clock import Clock
 from engine.journal.projection import RunProjection
 from engine.records import Event, Status
-from engine.runtime.activity_runner import ActivityRunner
 from engine.runtime.control_events import ALARM
+from engine.runtime.world.activity_runner import ActivityRunner
 
 
 class BudgetEnforcer:

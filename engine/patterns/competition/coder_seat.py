@@ -9,9 +9,8 @@ from pydantic import BaseModel, Field, field_validator
 
 from engine.errors import ToolError
 from engine.patterns.competition.records import Candidate, ContestMemory, FileEdit
-from engine.patterns.debate import seats
 from engine.patterns.form_fields import Input, LongText
-from engine.patterns.seats import PERSON, is_taken, names_seat
+from engine.patterns.seats import PERSON, Seat, names_seat
 from engine.records import Event
 from engine.runtime.activity import Activity
 from engine.statechart.decision_cache import CallbackContext
@@ -57,15 +56,19 @@ INPUTS: dict[str, type[BaseModel]] = {'hand_in': HandIn}
 
 def build_seat(me: str) -> tuple[list[Any], list[Any]]:
     """Return the states and edges for a person in a coder's seat; the region has `working` and `testing`."""
-    is_for_seat = partial(names_seat, me)
-    states = [
-        {'name': PERSON, 'waits': WORK, 'seat': me},
-        {'name': 'saving', 'invoke': partial(save_submission, me)},
-    ]
+    seat = Seat(
+        name=me,
+        event='hand_in',
+        waits=WORK,
+        answer=partial(store_submission, me),
+        conditions=partial(names_seat, me),
+        agent='working',
+        then='saving',
+        everywhere=True,
+    )
+    states = [seat.state, {'name': 'saving', 'invoke': partial(save_submission, me)}]
     edges = [
-        ['always', 'working', PERSON, partial(is_taken, me)],
-        edge('hand_back', PERSON, 'working', is_for_seat, after=seats.hand_back),
-        edge('hand_in', PERSON, 'saving', is_for_seat, after=partial(store_submission, me)),
+        *seat.edges,
         ['done', 'saving', 'testing'],
         edge('failed', 'saving', PERSON, after=partial(record_problem, me)),
     ]

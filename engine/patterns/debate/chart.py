@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -11,14 +10,13 @@ from engine.agents.spec import Role
 from engine.patterns.debate import prompts, seats, steps
 from engine.patterns.debate.config import DebateConfig
 from engine.patterns.debate.records import Position
-from engine.patterns.seats import PERSON, is_held, is_taken, names_seat
 from engine.statechart.edges import edge, failure_edges
 
 
 def debate_state(name: str, config: DebateConfig) -> dict[str, Any]:
     """Return a debate's state: done on consensus or synthesis, failed when every reviewer has failed.
 
-    It accepts `take_seat`, `hand_back` and `say` for the current reviewer; see `seat_edges`.
+    It accepts `take_seat`, `hand_back` and `say` for the current reviewer; see `seats.edges_of_all`.
     """
     turns = [_reviewer_state(role, config) for role in config.reviewers]
     edges: list[Any] = [
@@ -63,23 +61,11 @@ def debate_state(name: str, config: DebateConfig) -> dict[str, Any]:
     }
 
 
-def seat_edges(states: Sequence[str], names: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Return transitions that let a person take or hand back a seat when it is not that agent's turn.
-
-    Args:
-        states: the pattern's outermost states in which this is allowed.
-        names: the seats' names; `take_seat` and `hand_back` carry one as `seat`.
-    """
-    sit = partial(seats.may_sit, names)
-    return [
-        *(edge('take_seat', state, None, sit, after=seats.take_seat) for state in states),
-        *(edge('hand_back', state, None, is_held, after=seats.hand_back) for state in states),
-    ]
-
-
 def _reviewer_state(role: Role, config: DebateConfig) -> dict[str, Any]:
     me = role.name
-    is_for_reviewer, taken = partial(names_seat, me), partial(is_taken, me)
+    seat = seats.reviewer_seat(
+        me, partial(steps.record_human_turn, me, config), agent='speaking', then='spoken', entry='called'
+    )
     return {
         'name': me,
         'initial': 'called',
@@ -95,22 +81,12 @@ def _reviewer_state(role: Role, config: DebateConfig) -> dict[str, Any]:
                 then=partial(steps.record_turn, me, config),
                 within=config.seconds,
             ),
-            {'name': PERSON, 'waits': 'word', 'seat': me},
+            seat.state,
             {'name': 'spoken', 'final': True},
             {'name': 'failed', 'final': True, 'outcome': 'failed'},
         ],
         'transitions': [
-            ['always', 'called', PERSON, taken],
-            ['always', 'called', 'speaking', None, taken],
-            edge('take_seat', 'speaking', PERSON, is_for_reviewer, after=seats.take_seat),
-            edge('hand_back', PERSON, 'speaking', is_for_reviewer, after=seats.hand_back),
-            edge(
-                'say',
-                PERSON,
-                'spoken',
-                partial(seats.is_word, me),
-                after=partial(steps.record_human_turn, me, config),
-            ),
+            *seat.edges,
             ['done', 'speaking', 'spoken'],
             *failure_edges('speaking', 'failed', after=partial(steps.record_absence, me, config)),
         ],

@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from engine.records import Event
 from engine.records.frozen import FrozenModel
 from engine.statechart.memory import Memory
 
@@ -145,6 +146,11 @@ class DebateMemory(Memory):
     def names(self) -> Mapping[str, str]:
         """The candidates that a position may name, by everything that they may be called."""
         return {}
+
+    def note_seat(self, seat: str, event: Event) -> None:
+        """Let a reviewer who had failed rejoin once a person has taken the seat."""
+        if seat in self.seats and seat in self.debate.absent:
+            del self.debate.absent[seat]
 
     def positions_differ(self) -> bool | None:
         """Whether the reviewers' latest positions in the current or most recent debate differ."""

@@ -1,17 +1,18 @@
-"""Seats: a person may take an agent's seat, act in its place, and hand it back."""
+"""Seats of reviewers: a person speaks in their place."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
-from engine.patterns import seats
 from engine.patterns.debate.candidate_names import resolve_name, resolve_names
 from engine.patterns.debate.position_parser import parse_position
 from engine.patterns.debate.records import Answer, DebateMemory, LineComment, Position, Verdict
-from engine.patterns.form_fields import Form, Input, LongText
+from engine.patterns.form_fields import Form, LongText
+from engine.patterns.seats import Action, Seat, seat_inputs
 from engine.records import Event
 from engine.statechart.decision_cache import CallbackContext
 
@@ -23,12 +24,6 @@ VERDICTS: dict[str, Any] = {
     'REVISE_ALL': 'Revise all',
     'UNDECIDED': 'Undecided',
 }
-
-
-class Seat(Input):
-    """The seat that a person takes or hands back."""
-
-    seat: str = Field(title='Seat', description='Whose seat', examples=['reviewer1'])
 
 
 class HumanTurn(Form):
@@ -64,7 +59,10 @@ class HumanTurn(Form):
 
 
 SHARED = {'answers', 'comments', 'best', 'agrees', 'ranking', 'concedes', 'insists', 'changes', 'rests_on'}
-INPUTS: dict[str, type[BaseModel]] = {'take_seat': Seat, 'hand_back': Seat, 'say': HumanTurn}
+INPUTS: dict[str, type[BaseModel]] = {
+    **seat_inputs(str, 'Whose seat', title='Seat', examples=['reviewer1']),
+    'say': HumanTurn,
+}
 """Event inputs for seats, for a pattern's `inputs`."""
 
 
@@ -75,23 +73,10 @@ def debate_memory(scope: CallbackContext) -> DebateMemory:
     return memory
 
 
-def may_sit(names: tuple[str, ...], scope: CallbackContext, event: Event) -> bool:
-    """There is such a seat, and no person sits in it."""
-    seat = event.data.get('seat')
-    return seat in names and seat not in debate_memory(scope).seats
-
-
-def take_seat(scope: CallbackContext, event: Event) -> None:
-    """Give the seat to a person; a reviewer who had failed rejoins."""
-    memory, reviewer = debate_memory(scope), str(event.data['seat'])
-    seats.take_seat(memory, reviewer)
-    if reviewer in memory.debate.absent:
-        del memory.debate.absent[reviewer]
-
-
-def hand_back(scope: CallbackContext, event: Event) -> None:
-    """Hand the seat back to the agent."""
-    seats.hand_back(debate_memory(scope), str(event.data['seat']))
+def reviewer_seat(name: str, answer: Action, **more: Any) -> Seat:
+    """Return a reviewer's seat; `more` is about the state it is added to."""
+    is_mine = partial(is_word, name)
+    return Seat(name=name, event='say', waits='word', answer=answer, conditions=is_mine, **more)
 
 
 def is_word(reviewer: str, scope: CallbackContext, event: Event) -> bool:

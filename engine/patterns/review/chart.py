@@ -17,7 +17,6 @@ from engine.patterns.debate.records import LineComment, Position, Utterance
 from engine.patterns.review import prompts
 from engine.patterns.review.memory import Choice, Comment, ReviewMemory
 from engine.patterns.review.parameters import ReviewParameters
-from engine.patterns.seats import PERSON, is_taken, names_seat
 from engine.records import Event
 from engine.runtime.activity import Activity
 from engine.statechart.decision_cache import CallbackContext
@@ -38,7 +37,9 @@ MERGER = Role(
 def review_region(role: Role, parameters: ReviewParameters) -> dict[str, Any]:
     """Return a reviewer's region, in which it reviews alone before hearing the others."""
     words_only = parameters.answers == 'words'
-    is_for_reviewer = partial(names_seat, role.name)
+    seat = seats.reviewer_seat(
+        role.name, partial(store_human_review, role.name), agent='reading', everywhere=True
+    )
     return {
         'name': role.name,
         'initial': 'reading',
@@ -53,19 +54,11 @@ def review_region(role: Role, parameters: ReviewParameters) -> dict[str, Any]:
                 then=partial(store_review, role.name),
                 within=parameters.reviewer_seconds,
             ),
-            {'name': PERSON, 'waits': 'word', 'seat': role.name},
+            seat.state,
             *FINAL_STATES,
         ],
         'transitions': [
-            ['always', 'reading', PERSON, partial(is_taken, role.name)],
-            edge('hand_back', PERSON, 'reading', is_for_reviewer, after=seats.hand_back),
-            edge(
-                'say',
-                PERSON,
-                'done',
-                partial(seats.is_word, role.name),
-                after=partial(store_human_review, role.name),
-            ),
+            *seat.edges,
             ['done', 'reading', 'done'],
             *failure_edges('reading', 'failed', after=partial(record_failed_review, role.name)),
         ],

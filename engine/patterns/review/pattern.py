@@ -23,13 +23,14 @@ from engine.patterns.competition.merging import (
 from engine.patterns.competition.ranking import rank_candidates
 from engine.patterns.competition.records import Candidate, CandidateSummary
 from engine.patterns.debate.candidate_names import resolve_name
-from engine.patterns.debate.chart import debate_state, seat_edges
+from engine.patterns.debate.chart import debate_state
 from engine.patterns.debate.config import DebateConfig
 from engine.patterns.debate.consensus import are_enough
 from engine.patterns.debate.records import SYNTHESIZER, Consensus, LineComment, Phase
 from engine.patterns.review import chart, outcome, prompts
 from engine.patterns.review.memory import Choice, ReviewMemory
 from engine.patterns.review.parameters import INPUTS, WAIT_TEXTS, ReviewParameters
+from engine.patterns.seats import edges_of_all
 from engine.records import Event
 from engine.runtime.activity import Activity
 from engine.statechart.deliverables import Deliverables
@@ -142,7 +143,7 @@ class ParallelReview(Pattern):
             ['always', 'weighing', 'iterating'],
             *(['failed', state, 'failed'] for state in [*failing, *(['merging'] if merges else [])]),
             *(edge('comment', state, None, 'is_line', after='store_comment') for state in work),
-            *seat_edges(work, (*self.reviewers, *self.coders)),
+            *edges_of_all(work, (*self.reviewers, *self.coders)),
         ]
 
     def remember(self) -> ReviewMemory:

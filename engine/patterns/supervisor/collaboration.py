@@ -8,7 +8,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from engine.patterns.pipeline.task_state import AgentMessage
-from engine.records import Origin
+from engine.records import Event, Origin
 from engine.records.frozen import FrozenModel
 from engine.records.products import PlanItem, StepState
 from engine.statechart.memory import Memory
@@ -217,6 +217,11 @@ class CollaborationState(Memory):
     def note(self, sender: str, recipient: str, kind: str, content: str) -> None:
         """Add a message to the history."""
         self.messages.append(AgentMessage(sender=sender, recipient=recipient, kind=kind, content=content))
+
+    def note_seat(self, seat: str, event: Event) -> None:
+        """Tell the team that a person has taken a seat or handed it back."""
+        taken, back = f"A person took the {seat}'s seat.", f'A person handed the seat back to the {seat}.'
+        self.note('person', 'team', 'seat', taken if seat in self.seats else back)
 
     def _update_checklist(self) -> None:
         results = {result.task_id: result for result in self.completed_results}

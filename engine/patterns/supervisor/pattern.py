@@ -13,7 +13,7 @@ from engine.agents.spec import Role
 from engine.errors import EngineError
 from engine.patterns.form_fields import Form, task_field
 from engine.patterns.supervisor.collaboration import CollaborationState, SupervisorPlan, order_tasks
-from engine.patterns.supervisor.planner_seat import INPUTS, with_planner_seat
+from engine.patterns.supervisor.planner_seat import INPUTS, PLANNER_SEAT
 from engine.patterns.supervisor.roles import SUPERVISOR, SYNTHESIZER, WORKERS, parse_role
 from engine.patterns.supervisor.worker import worker_chart
 from engine.records import Event
@@ -115,7 +115,7 @@ class Supervisor(Pattern):
         else:
             executing = worker_chart('worker', self.team, repeats=False)
         return [
-            with_planner_seat(agent('planning', SUPERVISOR, output=SupervisorPlan, then='delegate')),
+            PLANNER_SEAT.add_to(agent('planning', SUPERVISOR, output=SupervisorPlan, then='delegate')),
             {'name': 'executing', **executing},
             self._synthesizing(),
             {'name': 'complete', 'final': True},

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field, field_validator
 
-from engine.patterns import seats
-from engine.patterns.form_fields import Form, Input, LongText
-from engine.patterns.supervisor.collaboration import CollaborationState, DelegatedTask, SupervisorPlan
+from engine.patterns.form_fields import Form, LongText
+from engine.patterns.seats import Seat, as_agent, seat_inputs
+from engine.patterns.supervisor.collaboration import DelegatedTask, SupervisorPlan
 from engine.patterns.supervisor.roles import SUPERVISOR, parse_role
 from engine.records import Event
 from engine.statechart.decision_cache import CallbackContext
-
-
-class SeatInput(Input):
-    """The seat that a person takes or hands back."""
-
-    seat: Literal['supervisor'] = Field(title='Seat', description='Whose seat you take')
 
 
 class PlanInput(Form):
@@ -47,43 +41,7 @@ class PlanInput(Form):
         return lines
 
 
-INPUTS: dict[str, type[BaseModel]] = {'take_seat': SeatInput, 'hand_back': SeatInput, 'plan': PlanInput}
-
-
-def with_planner_seat(state: dict[str, Any]) -> dict[str, Any]:
-    """Add a seat for a person to the planning agent's state."""
-    return seats.build_seat(
-        state,
-        SUPERVISOR.name,
-        trigger='plan',
-        waits='plan',
-        answer=store_human_plan,
-        take_seat=take_seat,
-        hand_back=hand_back,
-        conditions='names_known_roles',
-    )
-
-
-def take_seat(scope: CallbackContext, event: Event) -> None:
-    """Give the seat to a person."""
-    memory = _memory(scope)
-    seats.take_seat(memory, SUPERVISOR.name)
-    memory.note('person', 'team', 'seat', "A person took the supervisor's seat.")
-
-
-def hand_back(scope: CallbackContext, event: Event) -> None:
-    """Hand the seat back to the agent."""
-    memory = _memory(scope)
-    seats.hand_back(memory, SUPERVISOR.name)
-    memory.note('person', 'team', 'seat', 'A person handed the seat back to the supervisor.')
-
-
-def store_human_plan(scope: CallbackContext, event: Event) -> None:
-    """Handle a person's plan as if it were the agent's."""
-    plan = parse_plan(event.data)
-    seats.record_answer(scope, plan.model_dump_json())
-    data = {**event.data, 'output': plan.model_dump(mode='json')}
-    scope.pattern.delegate(_memory(scope), replace(event, data=data))  # type: ignore[attr-defined]
+INPUTS: dict[str, type[BaseModel]] = {**seat_inputs(Literal['supervisor']), 'plan': PlanInput}
 
 
 def parse_plan(data: Mapping[str, Any]) -> SupervisorPlan:
@@ -103,7 +61,14 @@ def parse_plan(data: Mapping[str, Any]) -> SupervisorPlan:
     return SupervisorPlan(approach=plan.approach, tasks=tuple(tasks))
 
 
-def _memory(scope: CallbackContext) -> CollaborationState:
-    memory = scope.state.memory
-    assert isinstance(memory, CollaborationState)
-    return memory
+def _delegate(scope: CallbackContext, event: Event) -> None:
+    scope.pattern.delegate(scope.state.memory, event)  # type: ignore[attr-defined]
+
+
+PLANNER_SEAT = Seat(
+    name=SUPERVISOR.name,
+    event='plan',
+    waits='plan',
+    answer=partial(as_agent, parse_plan, _delegate),
+    conditions='names_known_roles',
+)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from engine.agents.chart import agent
 from engine.agents.spec import Role
+from engine.patterns.seats import edges_of_all
 from engine.patterns.time_bounded import activities, seats
 from engine.patterns.time_bounded import agents as roles
 from engine.patterns.time_bounded.actions import endings, planning, requests, rounds, steps, verdicts
@@ -38,7 +39,7 @@ def _agent(  # noqa: PLR0913
 def _supervisor(name: str, gate: str, *, prompt: Callable[..., str], ask: Action) -> dict[str, Any]:
     store, output = partial(verdicts.store_verdict, gate), verdicts.VERDICTS[gate]
     state = _agent(name, roles.SUPERVISOR, output, prompt=prompt, store=store, ask=ask)
-    return seats.with_seat(state, 'supervisor', store, output)
+    return seats.supervisor_seat(store, output).add_to(state)
 
 
 def states() -> tuple[dict[str, Any], ...]:
@@ -47,12 +48,11 @@ def states() -> tuple[dict[str, Any], ...]:
         'name': 'planning', 'within': 'phase_seconds_left', 'initial': 'opening',
         'children': [
             {'name': 'opening'},
-            seats.with_seat(
+            seats.planner_seat(planning.store_plan).add_to(
                 _agent(
                     'writing', roles.PLANNER, PlanDraft, prompt=roles.planning_prompt,
                     store=planning.store_plan, ask=requests.ask_planner,
-                ),
-                'planner', planning.store_plan, PlanDraft,
+                )
             ),
             {'name': 'examining', 'on_enter': planning.examine_plan},
             _supervisor(
@@ -348,7 +348,7 @@ def _ending_edges() -> list[dict[str, Any]]:
         _edge('finish_now', WORKING, SHUTTING_DOWN, endings.finish_early),
         _edge('add_time', WORKING, None, rounds.add_time),
         _edge('replan', WORKING, None, rounds.ask_to_replan, when='has_pending_steps'),
-        *seats.seat_edges(WORKING),
+        *edges_of_all([WORKING]),
         _edge(
             'skip_verification', WORKING, None, rounds.skip_verification, unless='is_skipping_verification'
         ),

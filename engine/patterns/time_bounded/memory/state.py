@@ -284,6 +284,15 @@ class OrchestrationState(Memory):
         """Add a line to the log."""
         self.event_log.append(LogEntry(kind=kind, text=text, time=event.time, ran=event.ran))
 
+    def note_seat(self, seat: str, event: Event) -> None:
+        """Log that a person has taken a seat, whose answer timeout no longer applies, or handed it back."""
+        if seat not in self.seats:
+            self.log('person', f'A person handed the seat back to the {seat}.', event)
+            return
+        if self.current_agent == seat:
+            self.clock.call_ends = self.clock.ends
+        self.log('person', f"A person took the {seat}'s seat.", event)
+
     def add_to_metrics(self, **more: int) -> None:
         """Increase each named metric by its number."""
         raised = {name: getattr(self.metrics, name) + number for name, number in more.items()}

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any, Literal, NewType, TypedDict
 
+from pydantic import Field
+
 from engine.records.budget import Budget
 from engine.records.frozen import fast_init
 from engine.records.shape import TRACE_PREFIX
@@ -146,6 +148,8 @@ class Note:
     edited: Instant = 0.0
 
 
+MAX_MATCHES = 20
+"""Maximum number of values of a repeatable filter."""
 RunOrder = Literal['created', 'title', 'bytes', 'steps', 'tokens', 'duration']
 """The sort key of a list; ties are sorted newest first."""
 
@@ -154,14 +158,22 @@ RunOrder = Literal['created', 'title', 'bytes', 'steps', 'tokens', 'duration']
 class RunQuery:
     """Which runs to list, newest first; the text also searches notes on steps."""
 
-    text: str = ''
-    pattern: str = ''
-    status: tuple[Status, ...] = ()
-    tag: str = ''
+    text: Annotated[str, Field(max_length=500)] = ''
+    """Words in the title, note, tags or parameters."""
+    pattern: Annotated[str, Field(max_length=200)] = ''
+    """Only runs of this pattern."""
+    status: Annotated[tuple[Status, ...], Field(max_length=MAX_MATCHES)] = ()
+    """Any of these statuses."""
+    tag: Annotated[str, Field(max_length=200)] = ''
+    """Only runs with this tag."""
     since: float | None = None
+    """Started at or after this time."""
     until: float | None = None
-    starred: bool = False  # True lists only those; likewise `pinned`
+    """Started before this time."""
+    starred: bool = False
+    """Only starred runs."""
     pinned: bool = False
+    """Only pinned runs."""
     seen_by: str | None = None
     """Only runs this account may see: its own, and those that are not private; None is for all runs."""
     place: Literal['list', 'trash', 'purging'] = 'list'
@@ -172,16 +184,26 @@ class RunQuery:
     ascending: bool = False
     totals: bool = False
     """Whether to add up the usage of all matching runs."""
-    edges: tuple[str, ...] = ()
-    """Runs that took any of these edges, each `source>dest`; `state`: runs that entered it. Both use stored
-    path statistics."""
-    state: str = ''
+    edges: Annotated[tuple[str, ...], Field(max_length=MAX_MATCHES)] = ()
+    """Took any of these transitions: `source>dest`."""
+    state: Annotated[str, Field(max_length=500)] = ''
+    """Was in this state."""
     trouble: bool = False
-    """With a state: only runs in which something failed or expired there."""
+    """With `state`: only runs in which something failed there."""
     beyond: tuple[float, float, str] | None = None
     """A cursor: only runs listed after the one with this `deleted`, `created` and `id`; newest first only."""
     offset: int = 0
     limit: int = 50
+
+    def problems(self) -> dict[str, str]:
+        """Return what is wrong with the filters, by field."""
+        wrong = [edge for edge in self.edges if not all(edge.partition('>')[::2])]
+        problems = {}
+        if wrong:
+            problems['edge'] = f'must be two states, such as reviewing>analyzing, not {wrong[0]!r}'
+        if self.trouble and not self.state:
+            problems['trouble'] = 'needs state: it filters by what happened there'
+        return problems
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import re
 from collections.abc import Iterable
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Final, cast, get_args, get_origin
 
 from fastapi import Depends, Header, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 from starlette.requests import HTTPConnection
 
-from engine import Conductor, InvalidInput, Status
+from engine import Conductor, InvalidInput
 from engine.records import MAX_NUMBER, Conditions, RunId, RunInfo, RunQuery
 from ui.access.caller import Caller
 from ui.api.access import identify
 from ui.api.cursors import Page
 from ui.api.problems import Refusal
 from ui.api.wire import encode_text, from_rfc3339, wire
+from ui.formatting.record_fields import RecordField, record_fields
 from ui.services.operations import ServiceOperations
 from ui.web.backend import Backend
 
@@ -30,8 +33,6 @@ EVENT_STREAM: dict[str, Any] = {
 }
 """Response content for an event stream."""
 BINARY = frozenset({'application/gzip', 'application/octet-stream', 'application/zip'})
-MAX_MATCHES = 20
-"""Maximum number of values of a repeatable filter."""
 
 
 def contents(*media: str) -> dict[int | str, dict[str, Any]]:
@@ -189,48 +190,46 @@ def conditions(
 Steering = Annotated[Conditions, Depends(conditions)]
 
 
-def run_query(  # noqa: PLR0913  (its parameters are the query's)
-    text: Annotated[
-        str, Query(max_length=500, description='Words in the title, note, tags or parameters.')
-    ] = '',
-    pattern: Annotated[str, Query(max_length=200)] = '',
-    status: Annotated[
-        list[Status] | None, Query(max_length=MAX_MATCHES, description='Any of these statuses.')
-    ] = None,
-    tag: Annotated[str, Query(max_length=200)] = '',
-    since: Annotated[str, Query(max_length=50, description='Started at or after this time.')] = '',
-    until: Annotated[str, Query(max_length=50, description='Started before this time.')] = '',
-    starred: bool = False,
-    pinned: bool = False,
-    edge: Annotated[
-        list[str] | None,
-        Query(max_length=MAX_MATCHES, description='Took any of these transitions: `source>dest`.'),
-    ] = None,
-    state: Annotated[str, Query(max_length=500, description='Was in this state.')] = '',
-    trouble: Annotated[
-        bool, Query(description='With `state`: only runs in which something failed there.')
-    ] = False,
-) -> RunQuery:
+FILTERS: Final = ('text', 'pattern', 'status', 'tag', 'starred', 'pinned', 'edges', 'state', 'trouble')
+"""The fields of `RunQuery` that are filters for callers, but for its times."""
+TIMES: Final = ('since', 'until')
+
+
+def run_query(since: str = '', until: str = '', **filters: Any) -> RunQuery:
     """Return the filters of a list of runs. Raises `InvalidInput`."""
-    if wrong := [name for name in edge or () if not all(name.partition('>')[::2])]:
-        raise InvalidInput({'edge': f'must be two states, such as reviewing>analyzing, not {wrong[0]!r}'})
-    if trouble and not state:
-        raise InvalidInput({'trouble': 'needs state: it filters by what happened there'})
-    return RunQuery(
-        text=text,
-        pattern=pattern,
-        status=tuple(status or ()),
-        tag=tag,
+    given: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in filters.items()
+    }
+    chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    query = RunQuery(
         since=parse_timestamp('since', since) if since else None,
         until=parse_timestamp('until', until) if until else None,
-        starred=starred,
-        pinned=pinned,
-        edges=tuple(edge or ()),
-        state=state,
-        trouble=trouble,
+        **chosen,
+    )
+    if problems := query.problems():
+        raise InvalidInput(problems)
+    return query
+
+
+def _filter_parameter(field: RecordField) -> inspect.Parameter:
+    """Return the query parameter of a filter: its bounds and help are the field's."""
+    notes = get_args(field.annotation)[1:] if get_origin(field.annotation) is Annotated else ()
+    bounds = [item for note in notes if isinstance(note, FieldInfo) for item in note.metadata]
+    annotation: Any = Annotated[(field.kind, *bounds, Query(description=field.help))]
+    default = field.default
+    if field.name in TIMES:
+        annotation, default = Annotated[str, Query(max_length=50, description=field.help)], ''
+    elif inside := get_args(field.kind):  # Repeatable, so its name is in the singular.
+        query = Query(description=field.help, alias='edge' if field.name == 'edges' else None)
+        annotation, default = Annotated[(list[inside[0]] | None, *bounds, query)], None  # type: ignore[valid-type]
+    return inspect.Parameter(
+        field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
     )
 
 
+run_query.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    [_filter_parameter(field) for field in record_fields(RunQuery) if field.name in (*FILTERS, *TIMES)]
+)
 Filters = Annotated[RunQuery, Depends(run_query)]
 
 

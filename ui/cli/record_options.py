@@ -151,7 +151,8 @@ def _option(field: RecordField, note: OptionNote, outer: tuple[str, ...], change
         rich_help_panel=note.panel or None,
         show_default=False,
     )
-    typed = list[str] if repeated else str if origin is Literal else kind
+    is_text = origin is Literal or (note.parse is not None and kind is not bool)
+    typed = list[str] if repeated else str if is_text else kind
     parameter = _parameter('_'.join((*outer, field.name)), Annotated[typed | None, info], default=None)
     return RecordOption(name, parameter, (*outer, field.name), parse)
 

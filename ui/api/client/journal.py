@@ -8,6 +8,7 @@ from typing import Any
 from engine.records import Note, RunId, RunInfo, RunPage, RunQuery, Shape, Snapshot, Transition
 from ui.api.client.connection import Connection
 from ui.api.cursors import MAX_LIMIT
+from ui.api.dependencies import FILTERS
 from ui.api.records import FamilyMember
 from ui.api.wire import decode, to_rfc3339
 
@@ -79,16 +80,11 @@ class RemoteJournal:
 
 def query_of(query: RunQuery) -> dict[str, Any]:
     """Return the filters of a list as query parameters."""
+    times = {'since': query.since, 'until': query.until}
+    filters = {name: getattr(query, name) or None for name in FILTERS}
     return {
-        'text': query.text,
-        'pattern': query.pattern,
-        'status': [status.value for status in query.status] or None,
-        'tag': query.tag,
-        'since': None if query.since is None else to_rfc3339(query.since),
-        'until': None if query.until is None else to_rfc3339(query.until),
-        'starred': query.starred or None,
-        'pinned': query.pinned or None,
+        **{name: list(value) if isinstance(value, tuple) else value for name, value in filters.items()},
         'edge': list(query.edges) or None,
-        'state': query.state,
-        'trouble': query.trouble or None,
+        'edges': None,
+        **{name: None if moment is None else to_rfc3339(moment) for name, moment in times.items()},
     }

@@ -5,25 +5,25 @@ from __future__ import annotations
 import asyncio
 import sys
 from dataclasses import asdict
-from typing import Annotated
+from typing import Any
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from engine import InvalidInput, Status
 from engine.history import merge_shapes
 from engine.records import RunQuery, Traffic
 from ui.cli.conductors import open_reader
-from ui.cli.history.runs import FILTERS
+from ui.cli.history.run_filters import run_filters, run_query
 from ui.cli.options import PatternName
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
+from ui.cli.record_options import with_options
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import one_line
 from ui.formatting.steps import duration, edge_text, path_text
 from ui.formatting.traffic import EdgeHeat, Heat, StateHeat, fork_note
-from ui.formatting.values import day_range, parse_day, percent
+from ui.formatting.values import percent
 
 EPILOG = """Examples:
 
@@ -35,48 +35,15 @@ hemicycle runs list --pattern pipeline --edge "reviewing>analyzing"
 ```"""
 
 
+@with_options('values', run_filters(without=('pattern', 'starred', 'pinned', 'edges', 'state', 'trouble')))
 @with_session('as_json', 'database', 'server')
-def traffic(  # noqa: PLR0913  (its arguments are the command's)
-    pattern: PatternName,
-    status: Annotated[
-        list[Status] | None,
-        typer.Option(
-            help='Only runs with this status. Repeatable.', rich_help_panel=FILTERS, show_default=False
-        ),
-    ] = None,
-    tag: Annotated[str, typer.Option(help='Only runs with this tag.', rich_help_panel=FILTERS)] = '',
-    search: Annotated[
-        str, typer.Option(help='Only runs that match this text.', rich_help_panel=FILTERS)
-    ] = '',
-    since: Annotated[
-        str,
-        typer.Option(
-            metavar='DAY', help='Only runs since this date, such as 2026-03-04.', rich_help_panel=FILTERS
-        ),
-    ] = '',
-    until: Annotated[
-        str, typer.Option(metavar='DAY', help='Only runs until this date.', rich_help_panel=FILTERS)
-    ] = '',
-    *,
-    session: Session,
-) -> None:
+def traffic(pattern: PatternName, *, values: dict[str, Any], session: Session) -> None:
     """Show how often runs took each edge, how long they stayed in each state, and where they failed.
 
     The first call reads every step of these runs; later calls read only new steps. Works while a server is
     running.
     """
-    days = {'--since': since, '--until': until}
-    wrong = {
-        option: f'must be a date such as 2026-03-04, not {day!r}'
-        for option, day in days.items()
-        if day and not parse_day(day)
-    }
-    if wrong:
-        raise InvalidInput(wrong)
-    first, last = day_range(since, until)
-    query = RunQuery(
-        text=search, pattern=pattern, status=tuple(status or ()), tag=tag, since=first, until=last
-    )
+    query = run_query(values, pattern=pattern)
     traffic = asyncio.run(_survey(session, query))
     if session.as_json:
         charts = [
@@ -86,9 +53,7 @@ def traffic(  # noqa: PLR0913  (its arguments are the command's)
     elif traffic.runs:
         _print(traffic)
     else:
-        typer.echo(
-            'no runs match' if any((search, tag, since, until, status)) else f'no runs of {pattern} yet'
-        )
+        typer.echo('no runs match' if any(values.values()) else f'no runs of {pattern} yet')
 
 
 async def _survey(session: Session, query: RunQuery) -> Traffic:

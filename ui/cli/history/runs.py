@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from engine import InvalidInput, Status
 from engine.records import MAX_NUMBER, RunInfo, RunPage, RunQuery
 from ui.cli.conductors import open_reader
+from ui.cli.history.run_filters import FILTERS, run_filters, run_query
 from ui.cli.options import SHOWN
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console, format_time, status_in_color
+from ui.cli.record_options import with_options
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import one_line
 from ui.formatting.usage import cost_text, token_count
 
-FILTERS = 'Which runs'
 EPILOG = """Examples:
 
 ```
@@ -31,40 +31,13 @@ hemicycle runs list --limit 1000 --json | jq -r .id
 ```"""
 
 
+@with_options('values', run_filters(without=('since', 'until')))
 @with_session('as_json', 'database', 'server')
-def list_runs(  # noqa: PLR0913  (its arguments are the command's)
-    pattern: Annotated[str, typer.Option(help='Runs of this pattern.', rich_help_panel=FILTERS)] = '',
-    status: Annotated[
-        list[Status] | None,
-        typer.Option(help='Runs with this status. Repeatable.', rich_help_panel=FILTERS, show_default=False),
-    ] = None,
-    tag: Annotated[str, typer.Option(help='Runs with this tag.', rich_help_panel=FILTERS)] = '',
-    search: Annotated[
-        str,
-        typer.Option(
-            help='Runs with these words in title, parameters, tags, note or notes on steps.',
-            rich_help_panel=FILTERS,
-        ),
-    ] = '',
-    starred: Annotated[
-        bool, typer.Option('--starred', help='Starred runs.', rich_help_panel=FILTERS)
-    ] = False,
-    pinned: Annotated[bool, typer.Option('--pinned', help='Pinned runs.', rich_help_panel=FILTERS)] = False,
+def list_runs(
+    *,
+    values: dict[str, Any],
     deleted: Annotated[
         bool, typer.Option('--deleted', help='Deleted runs, instead of the others.', rich_help_panel=FILTERS)
-    ] = False,
-    edge: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar='A>B',
-            help='Runs that took the edge from state A to state B. Repeatable: any of them.',
-            rich_help_panel=FILTERS,
-            show_default=False,
-        ),
-    ] = None,
-    state: Annotated[str, typer.Option(help='Runs that were in this state.', rich_help_panel=FILTERS)] = '',
-    failed: Annotated[
-        bool, typer.Option('--failed', help='With --state: something failed there.', rich_help_panel=FILTERS)
     ] = False,
     limit: Annotated[
         int, typer.Option(min=1, max=MAX_NUMBER, help='Maximum number of runs.', rich_help_panel=SHOWN)
@@ -72,29 +45,10 @@ def list_runs(  # noqa: PLR0913  (its arguments are the command's)
     offset: Annotated[
         int, typer.Option(min=0, max=MAX_NUMBER, help='How many newer runs to skip.', rich_help_panel=SHOWN)
     ] = 0,
-    *,
     session: Session,
 ) -> None:
     """List runs, newest first. Works while a server is running."""
-    edges = tuple(edge or ())
-    if wrong := [name for name in edges if not all(name.partition('>')[::2])]:
-        raise InvalidInput({'--edge': f'must be two states, such as reviewing>analyzing, not {wrong[0]!r}'})
-    if failed and not state:
-        raise InvalidInput({'--failed': 'needs --state'})
-    query = RunQuery(
-        text=search,
-        pattern=pattern,
-        status=tuple(status or ()),
-        tag=tag,
-        starred=starred,
-        pinned=pinned,
-        place='trash' if deleted else 'list',
-        edges=edges,
-        state=state,
-        trouble=failed,
-        offset=offset,
-        limit=limit,
-    )
+    query = run_query(values, place='trash' if deleted else 'list', offset=offset, limit=limit)
     page = asyncio.run(_page(session, query))
     if session.as_json:
         for info in page.runs:
@@ -102,7 +56,7 @@ def list_runs(  # noqa: PLR0913  (its arguments are the command's)
     elif page.runs:
         _print(page)
     else:
-        narrowed = any((search, pattern, status, tag, starred, pinned, deleted, edges, state, offset))
+        narrowed = any(values.values()) or deleted or offset
         typer.echo('no runs match' if narrowed else 'there are no runs yet: start one with `hemicycle run`')
 
 

@@ -51,11 +51,15 @@ class AuditQuery:
     """Which lines to list, newest first; '' and None select all."""
 
     who: str = ''
+    """Only what this account did."""
     action: str = ''
-    """Or a prefix of one."""
+    """Only this action (`start`), or all with this beginning (`account.`)."""
     run: str = ''
+    """Only entries about this run."""
     since: float | None = None
+    """From this time on."""
     until: float | None = None
+    """Before this time."""
     refused: bool = False
     """Only what was refused."""
     limit: int = 100

@@ -32,7 +32,13 @@ def _day(option: str, text: Any) -> str:
 NOTES = {
     'text': OptionNote(name='search', panel=FILTERS),
     'pattern': OptionNote(panel=FILTERS),
-    'status': OptionNote(name='status', metavar='STATUS', panel=FILTERS, parse=_statuses),
+    'status': OptionNote(
+        name='status',
+        metavar='STATUS',
+        hint=f': {", ".join(f"`{each}`" for each in Status)}.',
+        panel=FILTERS,
+        parse=_statuses,
+    ),
     'tag': OptionNote(panel=FILTERS),
     'since': OptionNote(
         metavar='DAY', panel=FILTERS, parse=lambda text: day_range(_day('--since', text), '')[0]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import re
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -20,6 +21,7 @@ from ui.access.caller import TerminalIdentity
 from ui.access.operations import AccountOperations, guard_accounts
 from ui.cli.inputs import parse_time
 from ui.cli.output.step_text import console
+from ui.cli.record_options import OptionNote, record_options, with_options
 from ui.cli.remote import connect
 from ui.cli.session import Session, with_session
 from ui.exports.text import format_moment
@@ -27,6 +29,12 @@ from ui.formatting.plain_text import strip_control
 from ui.formatting.values import count
 
 T = TypeVar('T')
+
+
+def _moment(option: str, text: Any) -> float | None:
+    return parse_time(option, text, example='2026-11-23') if text else None
+
+
 EPILOG = """Examples:
 
 ```
@@ -39,6 +47,14 @@ hemicycle user log --since 2026-11-01 --csv > audit.csv
 ```"""
 ROLE_HELP = '`viewer` can view runs, `operator` can also start and control them, `admin` can do everything.'
 Name = Annotated[str, typer.Argument(metavar='NAME', help='The name of the account.', show_default=False)]
+TIMES = {
+    name: OptionNote(
+        metavar='TIME',
+        hint=' Such as `2026-11-23`, or with a time of day.',
+        parse=functools.partial(_moment, f'--{name}'),
+    )
+    for name in ('since', 'until')
+}
 RoleOption = Annotated[Role, typer.Option('--role', help=ROLE_HELP)]
 
 
@@ -210,33 +226,22 @@ def remove_token(
     typer.echo(strip_control(f'{revoked.label} of {revoked.account} is removed'))
 
 
+@with_options('values', record_options(AuditQuery, without=['limit'], notes=TIMES))
 @with_session('as_json', 'database')
-def log(  # noqa: PLR0913  (its arguments are the command's)
-    who: Annotated[str, typer.Option(help='Only what this account did.')] = '',
-    action: Annotated[
-        str, typer.Option(help='Only this action, or all with this prefix: `start`, `account.`.')
-    ] = '',
-    run: Annotated[str, typer.Option(help='Only entries about this run.')] = '',
-    since: Annotated[
-        str, typer.Option(help='From this time on, such as `2026-11-23`, or with a time of day.')
-    ] = '',
-    until: Annotated[str, typer.Option(help='Before this time.')] = '',
-    refused: Annotated[bool, typer.Option('--refused', help='Only what was refused.')] = False,
+def log(
+    *,
+    values: dict[str, Any],
     limit: Annotated[
         int, typer.Option(min=1, max=1_000_000, help='Maximum number of lines, newest first.')
     ] = 100,
     csv: Annotated[bool, typer.Option('--csv', help='Print CSV.')] = False,
-    *,
     session: Session,
 ) -> None:
     """Show who did what: logins, launches, answers, exports, changes to settings and accounts.
 
     Recorded once there are accounts. Events sent to a run are in its journal as well.
     """
-    query = AuditQuery(
-        who=who, action=action, run=run, since=_moment('--since', since), until=_moment('--until', until),
-        refused=refused, limit=limit,
-    )  # fmt: skip
+    query = AuditQuery(**values, limit=limit)
 
     async def work() -> list[dict[str, object]] | str:
         async with _open_access(session) as access:
@@ -273,10 +278,6 @@ def _print(rows: list[dict[str, object]], as_json: bool, empty: str) -> None:
     for row in rows:
         table.add_row(*(strip_control(str(value)) for value in row.values()))
     console().print(table, markup=False)
-
-
-def _moment(option: str, text: str) -> float | None:
-    return parse_time(option, text, example='2026-11-23') if text else None
 
 
 def _day(moment: float) -> str:

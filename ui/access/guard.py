@@ -96,6 +96,7 @@ class Guard:
 
     def attribute(self, name: str) -> Any:
         """Return an attribute of the target; if it has operations, they are guarded too."""
+        self.identity.last_caller.require(Role.VIEWER, f'{self.path}{name}')
         value, part = getattr(self.target, name), parts_of(self.protocol).get(name)
         if part is None:
             return value

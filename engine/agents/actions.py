@@ -8,6 +8,7 @@ from typing import Any
 from engine.agents import completion
 from engine.records import Event
 from engine.records.message import Image, Message, ToolResult, message_of
+from engine.records.payloads import BatchData, ReplyData, payload
 from engine.records.products import Artifact, PlanEntry
 from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.run_state import AgentState
@@ -15,23 +16,21 @@ from engine.statechart.run_state import AgentState
 
 def record_reply(scope: CallbackContext, event: Event) -> None:
     """Add the reply to the conversation."""
-    agent = scope.state.agents[scope.path]
-    agent.messages.append(message_of(event.data['message']))
+    agent, reply = scope.state.agents[scope.path], payload(ReplyData, event)
+    agent.messages.append(message_of(reply['message']))
     if not is_mid_external_turn(event):
         agent.turns += 1
-    model = str(event.data.get('model', ''))
+    model = reply.get('model', '')
     if model != agent.model:
         agent.model = model
-    usage = event.data.get('usage', {})
-    agent.input_tokens += int(usage.get('input', 0))
-    agent.output_tokens += int(usage.get('output', 0))
-    if 'session' in event.data:
-        agent.session = dict(event.data['session'])
-    if 'plan' in event.data:
-        agent.plan = tuple(PlanEntry.model_validate(item) for item in event.data['plan'])
-    if artifacts := event.data.get('artifacts'):
+    _count_tokens(agent, reply)
+    if 'session' in reply:
+        agent.session = dict(reply['session'])
+    if 'plan' in reply:
+        agent.plan = tuple(PlanEntry.model_validate(item) for item in reply['plan'])
+    if artifacts := reply.get('artifacts'):
         _update_artifacts(agent, artifacts)
-    _count(agent, event)
+    _count(agent, reply)
 
 
 def is_mid_external_turn(event: Event) -> bool:
@@ -42,9 +41,12 @@ def is_mid_external_turn(event: Event) -> bool:
 
 def record_results(scope: CallbackContext, event: Event) -> None:
     """Add the results of tools to the conversation."""
-    agent = scope.state.agents[scope.path]
-    results = tuple(ToolResult(**{**item, 'kind': 'result'}) for item in event.data['results'])
-    images = tuple(Image(**item) for item in event.data.get('images', ()))
+    agent, batch = scope.state.agents[scope.path], payload(BatchData, event)
+    results = tuple(
+        ToolResult(id=item['id'], name=item['name'], text=item['text'], ok=item['ok'])
+        for item in batch['results']
+    )
+    images = tuple(Image(**item) for item in batch.get('images', ()))
     agent.messages.append(Message(role='tool', parts=(*results, *images)))
     if agent.batch:
         agent.batch = None
@@ -54,14 +56,13 @@ def record_results(scope: CallbackContext, event: Event) -> None:
 
 def count_batch(agent: AgentState, event: Event) -> None:
     """Record the notes, artifacts and usage of a batch of tools."""
-    if event.data['store'] != agent.store:
-        agent.store = dict(event.data['store'])
-    if artifacts := event.data.get('artifacts'):
+    batch = payload(BatchData, event)
+    if batch['store'] != agent.store:
+        agent.store = dict(batch['store'])
+    if artifacts := batch.get('artifacts'):
         _update_artifacts(agent, artifacts)
-    if usage := event.data.get('usage'):
-        agent.input_tokens += int(usage.get('input', 0))
-        agent.output_tokens += int(usage.get('output', 0))
-    _count(agent, event)
+    _count_tokens(agent, batch)
+    _count(agent, batch)
 
 
 def _update_artifacts(agent: AgentState, artifacts: Mapping[str, Any]) -> None:
@@ -72,11 +73,17 @@ def _update_artifacts(agent: AgentState, artifacts: Mapping[str, Any]) -> None:
     )
 
 
-def _count(agent: AgentState, event: Event) -> None:
+def _count_tokens(agent: AgentState, data: ReplyData | BatchData) -> None:
+    if usage := data.get('usage'):
+        agent.input_tokens += int(usage.get('input', 0))
+        agent.output_tokens += int(usage.get('output', 0))
+
+
+def _count(agent: AgentState, data: ReplyData | BatchData) -> None:
     """Add the duration and cost of a reply or a batch of tools, where they were measured."""
-    if seconds := event.data.get('seconds'):
+    if seconds := data.get('seconds'):
         agent.seconds = round(agent.seconds + float(seconds), 3)
-    usage = event.data.get('usage') or {}
+    usage = data.get('usage', {})
     if dollars := usage.get('dollars'):
         agent.cost += float(dollars)
     if unpriced := usage.get('unpriced'):

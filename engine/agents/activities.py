@@ -21,6 +21,7 @@ from engine.records import RunInfo
 from engine.records.effort import role_effort
 from engine.records.jsonable import to_jsonable
 from engine.records.message import Image, Message
+from engine.records.payloads import BatchData, ReplyData
 from engine.records.question import OpenBatch, Question
 from engine.runtime.activity import Activity, PendingQuestion
 from engine.statechart.decision_cache import CallbackContext
@@ -34,7 +35,7 @@ MAX_IMAGES = 20
 """Maximum number of images per request, the newest ones: each is paid for again with every turn."""
 
 
-async def call_model(spec: AgentSpec, scope: CallbackContext, activity: Activity) -> dict[str, Any]:
+async def call_model(spec: AgentSpec, scope: CallbackContext, activity: Activity) -> ReplyData:
     """Call the agent's model once, streaming its text.
 
     Returns:
@@ -74,7 +75,7 @@ async def call_model(spec: AgentSpec, scope: CallbackContext, activity: Activity
     )
     reply = await call_with_fallback(names, request, activity)
     message = reply.message
-    result: dict[str, Any] = {
+    result: ReplyData = {
         'message': to_jsonable_python(message),
         'text': message.text,
         **reply.data,
@@ -108,14 +109,10 @@ async def load_images(messages: Sequence[Message], workspace: Workspace) -> dict
 
 async def call_tools(
     spec: AgentSpec, scope: CallbackContext, activity: Activity
-) -> dict[str, Any] | PendingQuestion:
+) -> BatchData | PendingQuestion:
     """Run the tools that the last reply called; after a person's answer, those that have not ended.
 
-    Returns:
-        `results` in the order of the calls; `store`, the agent's notes afterwards; the `artifacts` made;
-        `usage`, `spent` and `source` if tools asked a model; `snapshots` if the agent has files: the id of
-        its folder's snapshot, by the folder's name; and the `images` of the results, if any. If a server has
-        a question for a person: the same with `question`, and the results so far in `finished`.
+    See `BatchData`; with a question, it is pending.
     """
     agent_model = _find_external_agent(scope.state.agents[scope.path].model, activity)
     if agent_model is None:
@@ -127,7 +124,7 @@ async def call_tools(
 
 async def _run_tools(
     spec: AgentSpec, scope: CallbackContext, activity: Activity
-) -> dict[str, Any] | PendingQuestion:
+) -> BatchData | PendingQuestion:
     agent = scope.state.agents[scope.path]
     began = activity.services.clock.now()
     all_calls = next(message.calls for message in reversed(agent.messages) if message.calls)
@@ -173,7 +170,7 @@ async def _run_tools(
             if results:
                 text = f'{results[-1].text}\n{FOLDER_NOT_SAVED % error}'
                 results[-1] = replace(results[-1], text=text, ok=False)
-    result: dict[str, Any] = {'store': store, **model_client.data}
+    result: BatchData = {'store': store, **model_client.data}
     if question:
         result |= {'finished': to_jsonable_python(results), 'question': question.model_dump(mode='json')}
     else:

@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from pydantic_core import to_jsonable_python
 
@@ -25,6 +24,7 @@ from engine.models.usage_estimate import message_length
 from engine.records import Usage
 from engine.records.jsonable import to_jsonable
 from engine.records.message import Message, Part, Reasoning, Text, ToolCall, ToolResult
+from engine.records.payloads import BatchData, ReplyData
 from engine.runtime.activity import Activity
 from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.run_state import AgentState
@@ -53,7 +53,7 @@ STOPPED: Mapping[str, str] = {
 
 async def follow_agent(
     spec: AgentSpec, scope: CallbackContext, activity: Activity, agent_model: AgentModel
-) -> dict[str, Any]:
+) -> ReplyData:
     """Follow an external agent until it calls tools or ends its turn; begin a turn if it is in none.
 
     Returns:
@@ -92,7 +92,7 @@ async def follow_agent(
             await asyncio.shield(ended)
         raise
     message = _message(reply, activity, session)
-    result: dict[str, Any] = {
+    result: ReplyData = {
         'message': to_jsonable_python(message),
         'text': message.text,
         'external': True,
@@ -113,7 +113,7 @@ async def follow_agent(
 
 async def await_results(
     spec: AgentSpec, scope: CallbackContext, activity: Activity, agent_model: AgentModel
-) -> dict[str, Any]:
+) -> BatchData:
     """Wait for the results of the tools that an external agent has called.
 
     Returns:
@@ -148,7 +148,7 @@ async def await_results(
         ToolResult(id=call.id, name=call.name, text=await truncate(text, MAX_RESULT_TEXT, workspace), ok=ok)
         for call, (text, ok) in zip(calls, results, strict=True)
     ]
-    result: dict[str, Any] = {'store': dict(agent.store)}
+    result: BatchData = {'store': dict(agent.store)}
     try:
         result['snapshots'] = {spec.folder or scope.path: await workspace.snapshot()}
     except WorkspaceOverLimit as error:
@@ -298,12 +298,12 @@ def _message(reply: Reply, activity: Activity, session: AgentSession) -> Message
 
 def _usage(
     reply: Reply, message: Message, prompt_length: int, agent_model: AgentModel, session: AgentSession
-) -> dict[str, Any]:
+) -> ReplyData:
     """Return usage as journaled: reported by the agent at the end of a turn, otherwise estimated."""
     used, settles = session.usage.count(
         prompt_length, message_length(message), reply.usage, ended=reply.ended
     )
-    data: dict[str, Any] = {
+    data: ReplyData = {
         'model': f'{AGENT_PREFIX}{agent_model.agent.name}',
         'source': 'simulated' if agent_model.simulated else 'live',
     }
@@ -330,13 +330,13 @@ async def _finish_turn(  # noqa: PLR0913
     agent_model: AgentModel,
     message: Message,
     reply: Reply,
-) -> dict[str, Any]:
+) -> ReplyData:
     """Return the data of a turn's end: files, proofs of the work, and a record if one is requested."""
     name = f'{AGENT_PREFIX}{agent_model.agent.name}'
     if reply.reason == 'refusal':
         raise ModelError(f'{name}: the agent refused: {message.text.strip()[:500]}', kind='content filter')
     workspace = _workspace(spec, scope, activity)
-    result: dict[str, Any] = {}
+    result: ReplyData = {}
     if reply.reason in STOPPED:
         result['finish'] = STOPPED[reply.reason]
     if workspace.folder.is_dir():
@@ -354,7 +354,7 @@ async def _run_proofs(
     activity: Activity,
     names: Sequence[str],
     workspace: Workspace,
-) -> dict[str, Any]:
+) -> ReplyData:
     """Run the tools whose artifacts prove the work; the agent's own tools produce none we can trust."""
     agent, services = scope.state.agents[scope.path], activity.services
     try:

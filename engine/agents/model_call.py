@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any
 
 from engine.agents.message_accumulator import MessageAccumulator
 from engine.errors import ModelError
@@ -28,6 +27,7 @@ from engine.records import SOURCES, Origin, Usage
 from engine.records.frozen import evolve
 from engine.records.jsonable import describe_error
 from engine.records.message import Message, Reasoning, Text
+from engine.records.payloads import FailedCall, ReplyData
 from engine.runtime.activity import Activity
 
 
@@ -36,10 +36,9 @@ class ModelReply:
     """A reply that has been received completely."""
 
     message: Message
-    data: dict[str, Any]
-    """The journaled data: `model`, `source` (`live`, `simulated` or `replayed`), `usage`; for a real model
-    also `cost` (dollars, None if unknown); `finish` if it hit its length limit; if other models were tried
-    first, `failed` (which, and why) and `spent` (`usage` by model)."""
+    data: ReplyData
+    """What is journaled with it: `model`, `source`, `usage`; `finish` if it was cut off; if other models were
+    tried first, `failed` and `spent`."""
 
     @property
     def real_model(self) -> str:
@@ -53,7 +52,7 @@ async def call_with_fallback(names: tuple[str, ...], request: ModelRequest, acti
     Raises:
         ModelError: every model failed, or one failed in a way that should be retried.
     """
-    failed: list[dict[str, Any]] = []
+    failed: list[FailedCall] = []
     usage_by_model: dict[str, Usage] = {}
     recorded = await activity.recorded_call()
     for name, after in zip(names, (*names[1:], None), strict=True):
@@ -182,9 +181,9 @@ def _source(model: Model) -> Origin:
     return 'replayed' if isinstance(model, ReplayedModel) else 'simulated' if model.simulated else 'live'
 
 
-def _reply_data(model: Model, name: str, accumulator: MessageAccumulator) -> dict[str, Any]:
+def _reply_data(model: Model, name: str, accumulator: MessageAccumulator) -> ReplyData:
     end = accumulator.completed
-    data: dict[str, Any] = {'model': name, 'source': _source(model)}
+    data: ReplyData = {'model': name, 'source': _source(model)}
     if end and end.reason == 'length':
         data['finish'] = 'length'
     return data

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from engine.agents.spec import AgentSpec
 from engine.models.protocol import schema_of
+from engine.records.payloads import ReplyData
 from engine.statechart.run_state import AgentState
 
 REPEAT_REQUEST = 'Give the whole answer again, more briefly if it is long.'
@@ -24,7 +25,7 @@ BROKEN = re.compile(r'\{\s*["\']?(\w+)["\']?\s*:')
 
 def check_answer(
     spec: AgentSpec, agent: AgentState, text: str, *, model: str, was_cut: bool = False
-) -> dict[str, Any]:
+) -> ReplyData:
     """Return what is journaled with an agent's answer: its `output`, or why it is `unfit`.
 
     Args:
@@ -40,7 +41,7 @@ def check_answer(
         should not be for JSON that fits. Nothing for a good answer in words.
     """
     if was_cut and not (spec.output and _is_json(text)):
-        result = {'unfit': CUT_OFF, 'again': REPEAT_REQUEST}
+        result: ReplyData = {'unfit': CUT_OFF, 'again': REPEAT_REQUEST}
     elif spec.output:
         result = _parse_answer(spec.output, text, was_repaired=agent.repairs > 0)
     elif not (text.strip() or spec.until or (spec.may_be_silent and _has_used_tools(agent))):
@@ -52,7 +53,7 @@ def check_answer(
     return result
 
 
-def parse_structured(record: type[BaseModel], text: str) -> dict[str, Any]:
+def parse_structured(record: type[BaseModel], text: str) -> ReplyData:
     """Parse the answer as the requested record; models often wrap it in a code fence or a sentence.
 
     Of several JSON objects, the last that fits is the answer: those before it are drafts, or examples. None
@@ -83,7 +84,7 @@ def parse_structured(record: type[BaseModel], text: str) -> dict[str, Any]:
     return {'unfit': problem}
 
 
-def _parse_answer(record: type[BaseModel], text: str, *, was_repaired: bool) -> dict[str, Any]:
+def _parse_answer(record: type[BaseModel], text: str, *, was_repaired: bool) -> ReplyData:
     """Parse an agent's answer; if it was asked again already, a record may be made `from_prose`."""
     result = parse_structured(record, text)
     prose = getattr(record, 'from_prose', None)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from operator import add
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel
 
@@ -19,6 +19,8 @@ from engine.models.protocol import Hints, ModelRequest, candidate_models, schema
 from engine.records import DeltaKind, Usage
 from engine.records.effort import role_effort
 from engine.records.message import Message, ToolCall
+from engine.records.payloads import BatchData
+from engine.records.usage import Origin
 from engine.runtime.activity import Activity
 from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.retry import Retry
@@ -78,7 +80,7 @@ class ToolModelClient:
     task: str
     usage_by_model: dict[str, Usage] = field(default_factory=dict)
     """Usage, by model."""
-    source: str = ''
+    source: Origin | Literal[''] = ''
     """Where the latest reply came from."""
 
     def ask_functions(self, agent: AgentState, calls: Sequence[ToolCall]) -> list[Any]:
@@ -92,15 +94,17 @@ class ToolModelClient:
         return functions
 
     @property
-    def data(self) -> dict[str, Any]:
+    def data(self) -> BatchData:
         """The data journaled with the batch; empty if no model was asked."""
         if not self.usage_by_model:
             return {}
-        totals = {
+        totals: BatchData = {
             'usage': usage_to_dict(reduce(add, self.usage_by_model.values())),
             'spent': by_model(self.usage_by_model),
         }
-        return {**totals, 'source': self.source} if self.source else totals
+        if self.source:
+            totals['source'] = self.source
+        return totals
 
     async def _ask(self, tool: str, turn: int, prompt: str, *, output: type[BaseModel] | None = None) -> Any:
         async def call(messages: tuple[Message, ...]) -> tuple[Message, str]:

@@ -13,6 +13,7 @@ from engine.errors import Diverged, EngineError
 from engine.journal.projection import Fold
 from engine.records import CONTROL, RunId, StatePath, Transition
 from engine.records.jsonable import shorten
+from engine.records.payloads import RecoverData, payload
 from engine.statechart.chart import Chart, Microstep
 from engine.statechart.pattern import Pattern
 from engine.statechart.run_state import RunState
@@ -43,8 +44,8 @@ def audit(run: RunId, pattern: Pattern, transitions: Iterable[Transition]) -> in
             raise Diverged(run, first.seq, 'the history does not begin with `start`')
         if first.event.name in CONTROL and first.event.name != 'start':
             fold.apply(first)
-            if _has_variation(first):
-                state.pattern = pattern = _apply_variation(pattern, first.event.data['varied'], 1)
+            if varied := _variation(first):
+                state.pattern = pattern = _apply_variation(pattern, varied, 1)
                 chart = Chart(pattern)
             if first.changes:
                 state = RunState.load(pattern, fold.document)
@@ -60,12 +61,12 @@ def audit(run: RunId, pattern: Pattern, transitions: Iterable[Transition]) -> in
 
 def _original_pattern(pattern: Pattern, steps: Iterable[Transition]) -> Pattern:
     """Return the pattern as it was when the run began; forks may have changed its parameters since."""
-    changed = (step.event.data['varied'] for step in steps if _has_variation(step))
-    return _apply_variation(pattern, next(changed, {}), 0)
+    return _apply_variation(pattern, next(filter(None, map(_variation, steps)), {}), 0)
 
 
-def _has_variation(step: Transition) -> bool:
-    return step.event.name == 'recover' and 'varied' in step.event.data
+def _variation(step: Transition) -> Mapping[str, Any]:
+    """Return what a fork changed about the pattern when it began in this step."""
+    return payload(RecoverData, step.event).get('varied', {}) if step.event.name == 'recover' else {}
 
 
 def _apply_variation(pattern: Pattern, varied_parts: Mapping[str, Any], after: int) -> Pattern:

@@ -14,6 +14,7 @@ from engine.history.forks.fork_records import ForkOverrides
 from engine.history.forks.forks import Forks
 from engine.history.run_reader import RunReader
 from engine.records import Change, Message, RunId, RunInfo, escape_token, parent_of
+from engine.records.payloads import reply_of, snapshots_of
 from engine.statechart.deliverables import Deliverables
 from engine.statechart.pattern import Pattern
 from engine.workspace.diff import FileChange, is_own_work
@@ -198,7 +199,7 @@ class RunMerging:
         last, path = 0, ''
         for step in await self._reader.journal.transitions(run):
             at = parent_of(step.event.at)
-            if step.event.name == 'done' and 'message' in step.event.data and agent in at.split('.'):
+            if reply_of(step.event) and agent in at.split('.'):
                 last, path = step.seq - 1, at
         if not path:
             raise InvalidInput({'agent': f'{agent} has not finished a turn'})
@@ -288,7 +289,7 @@ class RunMerging:
             if step.raised or step.event.name not in ('done', 'asked'):
                 continue
             base = base or {str(name): str(value) for name, value in (data.get('base') or {}).items()}
-            for folder, snapshot in (data.get('snapshots') or {}).items():
+            for folder, snapshot in snapshots_of(step.event).items():
                 if folder in folders:
                     folders[folder] = (folders[folder][0], str(snapshot))
                 else:  # If the first snapshot is already the agent's output, compare to an empty folder.

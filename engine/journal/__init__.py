@@ -2,13 +2,13 @@
 
 from engine.journal.documents import Documents, Entry, EntryQuery, Reservation
 from engine.journal.memory_journal import MemoryJournal
-from engine.journal.pause_state import StepMode
 from engine.journal.projection import Fold, fold
 from engine.journal.protocol import Journal, WholeRun
 from engine.journal.retention_policy import ExpiredRun, Retention
 from engine.journal.store import Columns, Store
 from engine.journal.usage_records import usage_from_dict
 from engine.records.document import complete_snapshot
+from engine.records.payloads import StepMode
 
 __all__ = [
     'Columns',

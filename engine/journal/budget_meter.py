@@ -8,7 +8,8 @@ from typing import Any
 
 from engine.errors import InvalidInput
 from engine.records import Event, Usage
-from engine.records.budget import BUDGET_FIELDS, BUDGET_KINDS, NOTICE, Budget, Gauge
+from engine.records.payloads import BudgetData
+from engine.records.usage import BUDGET_FIELDS, BUDGET_KINDS, NOTICE, Budget, Gauge
 
 SLACK = {'tokens': 0.0, 'cost': 1e-9, 'seconds': 1e-3}
 """How far sums of fractions and timers may fall short of a limit and still count as reaching it."""
@@ -207,21 +208,23 @@ def _price_warning(what: str, limit: float) -> Event:
     """Return the warning that a cost budget cannot be enforced."""
     amount = describe_amount('cost', limit)
     problem = f'the price of {what} is not known: its budget of {amount} cannot count those calls'
-    return Event(name='warn', data={'budget': UNPRICED, 'limit': limit, 'reason': problem})
+    data: BudgetData = {'budget': UNPRICED, 'limit': limit, 'reason': problem}
+    return Event(name='warn', data=data)
 
 
 def _warning(kind: str, used: float, limit: float) -> Event:
     amount = describe_amount(kind, limit)
     share = f'{used / limit:.0%} of its budget of {amount} is used'
     notice = f'{NOTICE} {used / limit:.0%} of the budget of this run ({amount}) is used. {WRAP_UP}'
-    data = {'budget': kind, 'used': used, 'limit': limit, 'reason': share, 'notice': notice}
+    data: BudgetData = {'budget': kind, 'used': used, 'limit': limit, 'reason': share, 'notice': notice}
     return Event(name='warn', data=data)
 
 
 def _exhaustion(kind: str, used: float, limit: float) -> Event:
     amount = describe_amount(kind, used).removesuffix(f' {kind}')
     reason = f'its budget of {describe_amount(kind, limit)} is spent ({amount} used)'
-    return Event(name='exhaust', data={'budget': kind, 'used': used, 'limit': limit, 'reason': reason})
+    data: BudgetData = {'budget': kind, 'used': used, 'limit': limit, 'reason': reason}
+    return Event(name='exhaust', data=data)
 
 
 def _budget(data: Mapping[str, Any]) -> Budget | None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from engine.errors import InvalidInput
 from engine.journal.budget_meter import resets_budget
 from engine.records.breakpoint import Breakpoint, dump_breakpoints, load_breakpoints
+from engine.records.payloads import StepMode
 from engine.records.shape import StatePath, is_active, is_within, parent_of
 
 MAX_REASONS = 300
 """Length of the existing reasons, in characters, from which on no more are appended."""
-StepMode = Literal['in', 'over', 'out']
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
+from engine.records.payloads import UsageData
 from engine.records.usage import SOURCES, Origin, Spending, Usage
 
 ORIGINS: tuple[Origin, ...] = ('live', 'simulated', 'replayed')
@@ -14,15 +15,22 @@ MAX_COUNT = 10**12
 """Maximum count or dollars in one step; more is nonsense, and the sum would not fit a database."""
 
 
-def usage_to_dict(usage: Usage) -> dict[str, Any]:
+def usage_to_dict(usage: Usage) -> UsageData:
     """Return usage as JSON; zero and default values are left out."""
     names = ('cached', 'written', 'reasoning', 'dollars', 'unpriced')
     details = {name: value for name in names if (value := getattr(usage, name))}
     source = {} if usage.source == SOURCES[0] else {'source': usage.source}
-    return {'input': usage.input, 'output': usage.output, 'calls': usage.calls, **details, **source}
+    recorded: dict[str, Any] = {
+        'input': usage.input,
+        'output': usage.output,
+        'calls': usage.calls,
+        **details,
+        **source,
+    }
+    return cast(UsageData, recorded)
 
 
-def by_model(spent: Mapping[str, Usage]) -> dict[str, Any]:
+def by_model(spent: Mapping[str, Usage]) -> dict[str, UsageData]:
     """Return usage by model as JSON, for failed attempts and fallbacks."""
     return {model: usage_to_dict(usage) for model, usage in spent.items()}
 

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Final, Protocol, Unpack
 from pydantic import Field
 
 from engine.history.accepted_events import AcceptedEvent
-from engine.journal.pause_state import StepMode
 from engine.operations.table import Role, operation
 from engine.records import (
     MAX_NUMBER,
@@ -18,6 +17,7 @@ from engine.records import (
     Conditions,
     RunId,
 )
+from engine.records.payloads import StepMode
 from engine.runtime.debugger.probe import ConditionResult
 
 MAX_REASON = 2_000

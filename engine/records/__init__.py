@@ -2,7 +2,6 @@
 
 from engine.errors import Fault
 from engine.records.breakpoint import Breakpoint
-from engine.records.budget import Budget, Gauge
 from engine.records.document import escape_token, resolve_pointer, split_pointer
 from engine.records.events import (
     ANSWER,
@@ -28,6 +27,17 @@ from engine.records.jsonable import clip, refuse_nul
 from engine.records.launch import Launch, StartOptions, VariantOptions
 from engine.records.message import Message, message_of
 from engine.records.path_stats import RULES, Dwell, EdgeTraffic, Ends, PathStats, StateTraffic, Traffic
+from engine.records.payloads import (
+    FailureData,
+    RecoverData,
+    ReplyData,
+    ResultData,
+    calls_of,
+    payload,
+    reply_of,
+    results_of,
+    snapshots_of,
+)
 from engine.records.products import Artifact, Criterion, PlanItem, StatedReport
 from engine.records.question import Question, answer_model
 from engine.records.run_info import (
@@ -60,7 +70,7 @@ from engine.records.shape import (
     is_within,
     parent_of,
 )
-from engine.records.usage import SOURCES, SUMMED, Origin, Spending, Usage
+from engine.records.usage import SOURCES, SUMMED, Budget, Gauge, Origin, Spending, Usage
 
 __all__ = [
     'ANSWER',
@@ -96,6 +106,7 @@ __all__ = [
     'EdgeTraffic',
     'Ends',
     'Event',
+    'FailureData',
     'Fault',
     'Gauge',
     'GuardResult',
@@ -112,6 +123,9 @@ __all__ = [
     'PathStats',
     'PlanItem',
     'Question',
+    'RecoverData',
+    'ReplyData',
+    'ResultData',
     'RunId',
     'RunInfo',
     'RunOrder',
@@ -132,13 +146,18 @@ __all__ = [
     'VariantOptions',
     'View',
     'answer_model',
+    'calls_of',
     'clip',
     'escape_token',
     'is_active',
     'is_within',
     'message_of',
     'parent_of',
+    'payload',
     'refuse_nul',
+    'reply_of',
     'resolve_pointer',
+    'results_of',
+    'snapshots_of',
     'split_pointer',
 ]

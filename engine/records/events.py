@@ -10,11 +10,10 @@ from typing import Annotated, Any, Literal, TypedDict
 from pydantic import Field
 
 from engine.records.breakpoint import Breakpoint
-from engine.records.budget import Gauge
 from engine.records.frozen import fast_init
 from engine.records.run_info import Instant, RunId, Status
 from engine.records.shape import RUN, StatePath
-from engine.records.usage import Origin, Spending, Usage
+from engine.records.usage import Gauge, Origin, Spending, Usage
 
 CONTROL = frozenset(
     {'start', 'pause', 'resume', 'step', 'cancel', 'retry', 'edit', 'recover', 'abort', 'breakpoints'}
@@ -22,13 +21,8 @@ CONTROL = frozenset(
 )
 """The engine's own events; patterns may not use these names as triggers.
 
-Budgets: `warn` (a limit is near, or a price is unknown; `budget` names it, `reason` is a sentence), `exhaust`
-(a limit is reached: nothing new starts), `extend` (a person raised the limits to the new `budget`).
-
-`pause`, `resume` and `step` address a region, or the whole run (''). A `step` has `how` (`in`, `over` or
-`out`) and, for `out`, `until`, the state whose end completes it. A `pause` not sent by a person has a
-`reason`, and in `breakpoints` the numbers of those hit. A `breakpoints` event has either `breakpoints`, the
-full list a person set, or `problems`: by number, why a condition could not be evaluated.
+`exhaust`: a limit is reached, and nothing new starts. `extend`: a person raised the limits to a new `budget`.
+`pause`, `resume` and `step` address a region, or the whole run (''). Their data: `engine.records.payloads`.
 """
 
 EXHAUSTED = 'exhausted'

@@ -10,10 +10,10 @@ from pydantic import ConfigDict, Field, StrictBool, TypeAdapter, ValidationError
 
 from engine.errors import InvalidInput
 from engine.records.breakpoint import MAX_BREAKPOINTS, Breakpoint, load_breakpoints
-from engine.records.budget import Budget
 from engine.records.effort import Effort
 from engine.records.frozen import Label
 from engine.records.run_info import MAX_TAG, MAX_TAGS, MAX_TITLE, Approvals, RunInfo
+from engine.records.usage import Budget
 
 Tag = Annotated[str, Field(max_length=MAX_TAG)]
 APPROVALS: Final = Label(

@@ -10,10 +10,9 @@ from typing import Annotated, Any, Literal, NewType, TypedDict
 
 from pydantic import Field
 
-from engine.records.budget import Budget
 from engine.records.frozen import fast_init
 from engine.records.shape import TRACE_PREFIX
-from engine.records.usage import Usage
+from engine.records.usage import Budget, Usage
 
 RunId = NewType('RunId', str)
 Instant = Annotated[float, 'instant']

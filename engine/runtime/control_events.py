@@ -9,11 +9,11 @@ from typing import Any, get_args
 from pydantic import TypeAdapter, ValidationError
 
 from engine.errors import EventRefused, InvalidInput
-from engine.journal.pause_state import StepMode
 from engine.journal.projection import RunProjection
 from engine.records import Change, Event, RunId, Shape
 from engine.records.breakpoint import dump_breakpoints
 from engine.records.document import apply_patch, escape_token, split_pointer
+from engine.records.payloads import StepMode
 from engine.records.shape import is_within
 from engine.runtime.debugger.breakpoint_validation import validate_breakpoints
 from engine.runtime.debugger.regions import innermost_common, region_of

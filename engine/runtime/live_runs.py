@@ -8,7 +8,7 @@ import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import asdict
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 from engine.configuration.catalog import Catalog
 from engine.errors import EngineError, EventRefused, JournalError, RunElsewhere, WorkspaceError
@@ -17,6 +17,7 @@ from engine.journal.projection import RunProjection
 from engine.journal.protocol import Journal
 from engine.records import Conditions, Event, Outcome, RunId, RunInfo
 from engine.records.jsonable import describe_error
+from engine.records.payloads import RecoverData, StartData
 from engine.runtime.activity import Inhabitant, RuntimeContext, Services
 from engine.runtime.debugger.condition import check_condition
 from engine.runtime.debugger.probe import ConditionResult, probe_condition
@@ -344,8 +345,10 @@ class LiveRuns:
             make_world = await self._setup.find_world(info, projection, chart.shape)
             live = self._add(info, chart, state, projection, make_world)
             if self.works or new:
-                prices = await self._prices(info)
-                await live.send(Event(name='recover', data={**data, **prices}, who=ACTOR.get()))
+                recovery = cast(RecoverData, dict(data))
+                if unpriced := await self._unpriced(info):
+                    recovery['unpriced'] = unpriced
+                await live.send(Event(name='recover', data=recovery, who=ACTOR.get()))
 
     async def _restore_files(self, info: RunInfo, projection: RunProjection) -> None:
         """Fetch the files of the run's last step, waiting while they are unavailable."""
@@ -364,17 +367,22 @@ class LiveRuns:
         if first := run.world.first_event():
             await run.send(first)
             return
-        budget = {'budget': asdict(info.budget)} if info.budget else {}
-        pauses = {name: info.options[name] for name in ('paused', 'breakpoints') if name in info.options}
-        data = {'memory': state.dump()['memory'], **budget, **pauses, **await self._prices(info)}
+        data: StartData = {'memory': state.dump()['memory']}
+        if info.budget:
+            data['budget'] = asdict(info.budget)
+        if 'paused' in info.options:
+            data['paused'] = info.options['paused']
+        if 'breakpoints' in info.options:
+            data['breakpoints'] = info.options['breakpoints']
+        if unpriced := await self._unpriced(info):
+            data['unpriced'] = unpriced
         await run.send(Event(name='start', data=data, who=ACTOR.get()))
 
-    async def _prices(self, info: RunInfo) -> dict[str, Any]:
+    async def _unpriced(self, info: RunInfo) -> Sequence[str]:
         """Return the models without a known price, if a cost budget has to count them."""
         if info.budget is None or info.budget.cost is None:
-            return {}
-        names = await asyncio.to_thread(find_unpriced_models, self.services, info)
-        return {'unpriced': names} if names else {}
+            return ()
+        return await asyncio.to_thread(find_unpriced_models, self.services, info)
 
     def _add(
         self,

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Unpack
 
-from engine.journal.pause_state import StepMode
 from engine.records import Change, Conditions, RunId
 from engine.records.breakpoint import Breakpoint, dump_breakpoints, number_breakpoints
+from engine.records.payloads import StepMode
 from engine.runtime.live_runs import LiveRuns
 
 

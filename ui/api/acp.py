@@ -33,10 +33,14 @@ from engine.records import (
     RunId,
     StatePath,
     View,
+    calls_of,
     clip,
     is_within,
     message_of,
     parent_of,
+    reply_of,
+    results_of,
+    snapshots_of,
 )
 from ui.api.streams.text import StreamedText
 from ui.formatting.parameters import main_parameter
@@ -191,9 +195,9 @@ class EditorAgent:
                         await self._send_text(session, roles.get(item.path, item.path), item.text)
                 elif isinstance(item, Transition):
                     view = await self._conductor.view(run, item.seq)
-                    if recorded := item.event.data.get('message'):
+                    if reply := reply_of(item.event):
                         agent = parent_of(item.event.at)
-                        rest = session.streamed.find_unstreamed(agent, message_of(recorded))
+                        rest = session.streamed.find_unstreamed(agent, message_of(reply['message']))
                         session.streamed.forget(agent)
                         await self._send_text(session, roles.get(agent, agent), ''.join(rest))
                     await self._show_step(session, item, view, shape.field('plan'))
@@ -222,19 +226,16 @@ class EditorAgent:
 
     async def _show_step(self, session: EditorSession, step: Transition, view: View, plan: str) -> None:
         """Show a step's tool calls and results, and the plan if it has changed."""
-        message = step.event.data.get('message')
-        for part in message['parts'] if isinstance(message, Mapping) else ():
-            if part['kind'] == 'call':
-                session.calls.add(part['id'])
-                kind: Any = TOOL_KINDS.get(part['name'], 'other')
-                started = start_tool_call(
-                    part['id'], _call_title(part), kind=kind, status='pending', raw_input=part['arguments']
-                )
-                await self._update(session, started)
-        results = step.event.data.get('results')
-        for result in results if isinstance(results, list) else ():
-            if isinstance(result, Mapping) and result.get('id') in session.calls:
-                content = [tool_content(text_block(str(result['text'])[:MAX_RESULT_CHARACTERS]))]
+        for part in calls_of(step.event):
+            session.calls.add(part['id'])
+            kind: Any = TOOL_KINDS.get(part['name'], 'other')
+            started = start_tool_call(
+                part['id'], _call_title(part), kind=kind, status='pending', raw_input=part['arguments']
+            )
+            await self._update(session, started)
+        for result in results_of(step.event):
+            if result['id'] in session.calls:
+                content = [tool_content(text_block(result['text'][:MAX_RESULT_CHARACTERS]))]
                 status: Any = 'completed' if result['ok'] else 'failed'
                 await self._update(session, update_tool_call(result['id'], status=status, content=content))
         entries = _list_plan(view, plan)
@@ -358,8 +359,7 @@ class EditorAgent:
     async def _first_snapshot(self, run: RunId) -> str:
         """Return the run's first snapshot: the project as the run received it."""
         for step in await self._conductor.transitions(run):
-            snapshots = step.event.data.get('snapshots')
-            if isinstance(snapshots, Mapping) and snapshots:
+            if snapshots := snapshots_of(step.event):
                 return str(next(iter(snapshots.values())))
         return ''
 

@@ -43,7 +43,7 @@ from starlette.responses import StreamingResponse
 
 from engine import Conductor, InvalidInput, Pattern, Status, Transition
 from engine.errors import JournalConflict
-from engine.records import Delta, RunId, RunInfo, StatePath, message_of, parent_of
+from engine.records import Delta, RunId, RunInfo, StatePath, message_of, parent_of, reply_of, results_of
 from ui.api.dependencies import EVENT_STREAM, Engine
 from ui.api.idempotency import IdempotentDep, IdempotentRequest, respond_created
 from ui.api.problems import problems
@@ -211,9 +211,8 @@ class _EventTranslator:
     def _reply(self, step: Transition) -> Iterator[BaseEvent]:
         """Return the part of a model's reply that was not streamed, its tool calls, and tool results."""
         agent = parent_of(step.event.at)
-        recorded = step.event.data.get('message')
-        if recorded:
-            message = message_of(recorded)
+        if reply := reply_of(step.event):
+            message = message_of(reply['message'])
             thoughts, text = self._streamed.find_unstreamed(agent, message)
             if thoughts:
                 yield from self._stream_reasoning(agent, thoughts)
@@ -225,11 +224,10 @@ class _EventTranslator:
                 if call.arguments:
                     yield ToolCallArgsEvent(tool_call_id=call.id, delta=call.arguments)
                 yield ToolCallEndEvent(tool_call_id=call.id)
-        for result in step.event.data.get('results') or ():
-            if isinstance(result, dict) and {'id', 'text'} <= set(result):
-                yield ToolCallResultEvent(
-                    message_id=self._next_id(), tool_call_id=result['id'], content=result['text'], role='tool'
-                )
+        for result in results_of(step.event):
+            yield ToolCallResultEvent(
+                message_id=self._next_id(), tool_call_id=result['id'], content=result['text'], role='tool'
+            )
         yield from self._end_message(agent)
 
     def _end_message(self, path: StatePath) -> Iterator[BaseEvent]:

@@ -5,14 +5,26 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from engine import Conductor, Event, Transition
 from engine.history import Redaction
 from engine.journal import Fold
-from engine.records import Note, RunId, RunInfo, Shape, View, message_of, parent_of
+from engine.records import (
+    Note,
+    ReplyData,
+    ResultData,
+    RunId,
+    RunInfo,
+    Shape,
+    View,
+    message_of,
+    parent_of,
+    reply_of,
+    results_of,
+)
 from ui.exports.run_history import read_pages
 from ui.exports.text import export_note, format_moment, note_date
 from ui.formatting.steps import duration, path_text, role_title
@@ -142,12 +154,10 @@ class _Writer:
         return ''.join(f'{line}\n' for line in lines)
 
     def _format_step(self, step: Transition, when: str) -> Iterator[str]:
-        event, data = step.event, step.event.data
         at = f'step {step.seq}, {when}'
-        if event.name == 'done' and isinstance(data.get('message'), Mapping):
-            yield from self._reply(step, at)
-        elif event.name == 'done' and isinstance(data.get('results'), (list, tuple)):
-            yield from _results(data['results'], at)
+        if reply := reply_of(step.event):
+            yield from self._reply(step, reply, at)
+        yield from _results(results_of(step.event), at)
         mark = mark_of(step, self._shape.marks, self._visits)
         if mark:
             who = 'A person' if is_by_person(step, mark) else mark.kind.capitalize()
@@ -159,8 +169,7 @@ class _Writer:
             if note.seq == step.seq:
                 yield f'**Note** ({at}; {note_date(note)})\n\n{quote(note.text)}\n'
 
-    def _reply(self, step: Transition, at: str) -> Iterator[str]:
-        data = step.event.data
+    def _reply(self, step: Transition, data: ReplyData, at: str) -> Iterator[str]:
         home = parent_of(step.event.at)
         state = self._shape.state(home)
         who = role_title(str(data.get('role') or (state.role if state else home)))
@@ -176,8 +185,7 @@ class _Writer:
                     yield f'Asks for `{part.name}`:\n\n{fence(part.arguments, "json")}\n'
 
 
-def _results(results: Any, at: str) -> Iterator[str]:
+def _results(results: Sequence[ResultData], at: str) -> Iterator[str]:
     for result in results:
-        if isinstance(result, Mapping) and 'text' in result:
-            how = 'answers' if result.get('ok', True) else 'fails'
-            yield f'Tool `{result.get("name", "")}` {how} ({at}):\n\n{fence(str(result["text"]))}\n'
+        how = 'answers' if result['ok'] else 'fails'
+        yield f'Tool `{result["name"]}` {how} ({at}):\n\n{fence(result["text"])}\n'

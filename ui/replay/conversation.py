@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine import Transition
-from engine.records import Shape, parent_of
+from engine.records import Shape, calls_of, parent_of, reply_of
 from engine.tools import bullet
 from ui.formatting.changes import constant_text
 from ui.formatting.steps import role_title
@@ -104,14 +104,14 @@ def transcript_entry(transition: Transition, shape: Shape) -> Block | None:
     """Return what a step adds to the transcript: words of an agent or a person, a failure; or None."""
     event = transition.event
     home = parent_of(event.at)
-    if event.name == 'done' and 'message' in event.data:
+    if reply := reply_of(event):
         state = shape.state(home)
-        texts = [part['text'] for part in event.data['message']['parts'] if part['kind'] == 'text']
-        calls = [part['name'] for part in event.data['message']['parts'] if part['kind'] == 'call']
+        texts = [part['text'] for part in reply['message']['parts'] if part['kind'] == 'text']
+        calls = [call['name'] for call in calls_of(event)]
         text = json_to_markdown(''.join(texts)) if texts else f'uses {", ".join(calls)}'
-        note = f'{event.data.get("model", "")} · step {transition.seq}'
+        note = f'{reply.get("model", "")} · step {transition.seq}'
         kind = 'text' if texts else 'event'
-        role = event.data.get('role') or (state.role if state else home)
+        role = reply.get('role') or (state.role if state else home)
         return {'kind': kind, 'title': role_title(str(role)), 'note': note, 'text': text}
     mark = mark_of(transition, shape.marks, {})
     if mark is None or mark.kind == 'revision':

@@ -9,7 +9,16 @@ from itertools import chain, islice, repeat
 from typing import Any, NamedTuple, TypeVar
 
 from engine import Transition
-from engine.records import parent_of
+from engine.records import (
+    FailureData,
+    ReplyData,
+    ResultData,
+    parent_of,
+    payload,
+    reply_of,
+    results_of,
+    snapshots_of,
+)
 from ui.formatting.tool_calls import BatchTime
 
 ENDED = ('completed', 'failed')
@@ -97,10 +106,10 @@ class History:
         event, home = step.event, parent_of(step.event.at)
         if not step.raised:
             match event.name:
-                case 'done' if 'message' in event.data:
-                    self.replies.setdefault(home, []).append(_reply(step))
-                case 'done' if 'results' in event.data:
-                    self._add_batch_times(step, home)
+                case 'done' if reply := reply_of(event):
+                    self.replies.setdefault(home, []).append(_reply(step, reply))
+                case 'done' if results := results_of(event):
+                    self._add_batch_times(step, home, results)
                 case 'retry':
                     self.retries.setdefault(home, []).append(_retry(step))
             self._add_versions(step)
@@ -143,17 +152,15 @@ class History:
             if isinstance(entry, Mapping) and entry.get('state') in ENDED and place.isdecimal():
                 self.finished.setdefault(str(entry.get('id', '')), step.seq)
 
-    def _add_batch_times(self, step: Transition, agent: str) -> None:
-        results = step.event.data['results']
-        if not isinstance(results, Sequence) or step.event.at not in self._since:
+    def _add_batch_times(self, step: Transition, agent: str, results: Sequence[ResultData]) -> None:
+        if step.event.at not in self._since:
             return
         took = BatchTime(seconds=step.time - self._since[step.event.at], calls=len(results))
         times = self.batch_times.setdefault(agent, {})
-        times |= {str(result['id']): took for result in results if isinstance(result, Mapping)}
+        times |= {result['id']: took for result in results}
 
     def _add_versions(self, step: Transition) -> None:
-        snapshots = step.event.data.get('snapshots') if step.event.name in ('done', 'asked') else None
-        for agent, snapshot in snapshots.items() if isinstance(snapshots, Mapping) else ():
+        for agent, snapshot in snapshots_of(step.event).items():
             versions = self.versions.setdefault(str(agent), [])
             if not versions or versions[-1].snapshot != snapshot:
                 is_baseline = not versions and 'results' not in step.event.data
@@ -176,9 +183,8 @@ def latest(entries_by_path: Mapping[str, Sequence[Indexed]], path: str, seq: int
     return entries[index - 1] if index else None
 
 
-def _reply(step: Transition) -> Reply:
-    data = step.event.data
-    failed = data.get('failed')
+def _reply(step: Transition, data: ReplyData) -> Reply:
+    failed: Any = data.get('failed')
     return Reply(
         seq=step.seq,
         model=str(data.get('model', '')),
@@ -191,7 +197,7 @@ def _failure(item: Any) -> str:
 
 
 def _retry(step: Transition) -> Retry:
-    data = step.event.data
+    data = payload(FailureData, step.event)
     delay = data.get('delay')
     return Retry(
         seq=step.seq,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from engine import Transition
-from engine.records import ENGINE_EVENTS, Change, MarkField
+from engine.records import ENGINE_EVENTS, Change, MarkField, RecoverData, calls_of, payload
 from ui.formatting.steps import path_text, reason_text
 
 Kind = Literal['error', 'human', 'pause', 'budget', 'verdict', 'revision', 'restart', 'note', 'tool']
@@ -100,7 +100,7 @@ def _event_mark(transition: Transition) -> tuple[Kind, str] | None:
     if name in PAUSES | HUMAN or name not in ENGINE_EVENTS:
         return 'pause' if name in PAUSES else 'human', _describe_action(transition)
     if name == 'recover':
-        return 'restart', _describe_recovery(data)
+        return 'restart', _describe_recovery(payload(RecoverData, transition.event))
     if name == 'warn':
         return 'budget', str(data.get('reason') or 'the budget runs low')
     return ('error', _describe_failure(transition)) if name in FAILURE_EVENTS else None
@@ -112,7 +112,7 @@ def is_by_person(transition: Transition, mark: Mark) -> bool:
     return mark.kind in ('human', 'pause') and field not in transition.event.data
 
 
-def _describe_recovery(data: Mapping[str, Any]) -> str:
+def _describe_recovery(data: RecoverData) -> str:
     """Describe how a fork begins, or how a run continues after its process died."""
     if left := str(data.get('left', '')):
         return f'{reason_text(left)}: it continues on its own from here'
@@ -201,13 +201,5 @@ def _tools(transition: Transition) -> tuple[Kind, str] | None:
     """Return the tools that start running: with the reply that calls them, or once a person has approved."""
     if not any(path.endswith('.using_tools') for path in transition.entered):
         return None
-    names = ', '.join(called_tools(transition.event.data))
+    names = ', '.join(dict.fromkeys(str(call.get('name', '')) for call in calls_of(transition.event)))
     return 'tool', names or f'tools of {path_text(transition.event.at.rpartition(".")[0])}'
-
-
-def called_tools(data: Mapping[str, Any]) -> list[str]:
-    """Return the names of the tools that a reply calls."""
-    message = data.get('message')
-    parts = message.get('parts') if isinstance(message, Mapping) else None
-    calls = [part for part in parts or () if isinstance(part, Mapping) and part.get('kind') == 'call']
-    return list(dict.fromkeys(str(part.get('name', '')) for part in calls))

@@ -15,9 +15,9 @@ from engine.history.comparison.step_diff import (
     GuardDifference,
     facets_of,
     guard_differences,
-    results_of,
 )
 from engine.records import RunInfo, Shape, Transition, View
+from engine.records.payloads import reply_of, results_of
 
 ERROR_EVENTS = ('failed', 'expired', 'abort')
 
@@ -79,9 +79,9 @@ def count_run(info: RunInfo, shape: Shape, view: View, steps: Iterable[Transitio
         walked.update(edge_name(edge.source, edge.dest) for edge in step.edges)
         if step.raised:
             continue
-        results = results_of(step)
-        tools.update(str(result.get('name')) for result in results)
-        errors += sum(not result.get('ok', True) for result in results) + (step.event.name in ERROR_EVENTS)
+        results = results_of(step.event)
+        tools.update(result['name'] for result in results)
+        errors += sum(not result['ok'] for result in results) + (step.event.name in ERROR_EVENTS)
         retries += step.event.name == 'retry'
         # Pauses that name breakpoints are made by the engine.
         people += step.event.name in PERSON_EVENTS and 'breakpoints' not in step.event.data
@@ -280,7 +280,7 @@ def _step_rows(  # noqa: PLR0913  (a place in two tracks)
         and not same
         and (b if left else a).may_continue
         and _at_end(a, b, kind, nexts),
-        said=any(step is not None and 'message' in step.event.data for step in (left, right)),
+        said=any(step is not None and reply_of(step.event) is not None for step in (left, right)),
     )
     upcoming = [
         track.steps[place] if place < len(track.steps) else None

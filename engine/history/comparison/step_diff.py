@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from engine.records import GuardResult, Transition
+from engine.records.payloads import calls_of
 
 Facet = Literal['text', 'tools', 'files', 'model', 'guards', 'data']
 """`text` is the text of a reply or output, `tools` the calls and results, `data` all other event data."""
@@ -46,7 +47,7 @@ def facets_of(a: Transition, b: Transition) -> tuple[Facet, ...]:
                 differs = facet is not None and data_a.get(key) != data_b.get(key)
             if differs and facet:
                 facets.add(facet)
-        if calls_of(a) != calls_of(b):
+        if _calls(a) != _calls(b):
             facets.add('tools')
     if guard_differences(a, b):
         facets.add('guards')
@@ -68,25 +69,12 @@ def guard_differences(a: Transition | None, b: Transition | None) -> tuple[Guard
     )
 
 
-def calls_of(step: Transition) -> list[tuple[str, str]]:
-    """Return the tool calls of a reply, with their arguments."""
-    message = step.event.data.get('message')
-    parts = message.get('parts') if isinstance(message, Mapping) else None
-    return [
-        (str(part.get('name')), str(part.get('arguments')))
-        for part in parts or ()
-        if isinstance(part, Mapping) and part.get('kind') == 'call'
-    ]
-
-
-def results_of(step: Transition) -> list[Mapping[str, Any]]:
-    """Return the results of a batch of tool calls, each with `name`, `ok` and `text`."""
-    results = step.event.data.get('results') if step.event.name == 'done' and not step.raised else None
-    return [result for result in results if isinstance(result, Mapping)] if isinstance(results, list) else []
-
-
 def _answers(guards: Iterable[GuardResult]) -> dict[tuple[str, str, str, bool], bool]:
     return {(guard.name, guard.source, guard.dest, guard.wanted): guard.value for guard in guards}
+
+
+def _calls(step: Transition) -> list[tuple[str, str]]:
+    return [(str(call.get('name')), str(call.get('arguments'))) for call in calls_of(step.event)]
 
 
 def _results(value: Any) -> Any:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
-from typing import Any, Unpack
+from typing import Unpack
 
 from engine.errors import EventRefused, InvalidInput, JournalConflict, JournalDamaged
 from engine.history.forks.forecast import from_others, from_parent
@@ -23,6 +23,7 @@ from engine.history.forks.fork_records import (
 from engine.history.run_reader import RunReader
 from engine.records import RunId, RunQuery, StartOptions, Status, VariantOptions
 from engine.records.jsonable import to_jsonable
+from engine.records.payloads import RecoverData
 from engine.runtime.live_runs import LiveRuns
 from engine.runtime.run_factory import new_run_id, normalize_budget
 
@@ -214,16 +215,16 @@ class Forks:
         }
         limited = normalize_budget(options.get('budget')) or draft.info.budget
         if begin:
-            says: dict[str, Any] = {
+            says: RecoverData = {
                 'forked': f'{run}@{begin}',
                 'playing': plays is not None and plays.strict,
                 'paused': paused,
                 'retried': kind == 'retry',
-                'budget': limited and asdict(limited),
-                **draft.data,
+                'budget': asdict(limited) if limited else {},
             }
             # Stored when the run is created, in case it is interrupted before its first step.
-            marks['begins'] = to_jsonable({name: value for name, value in says.items() if value})
+            begins = {**says, **draft.data}
+            marks['begins'] = to_jsonable({name: value for name, value in begins.items() if value})
         info = replace(
             draft.info,
             id=new or draft.info.id,

@@ -10,6 +10,7 @@ from typing import Any
 from engine.history.audit import group_turns
 from engine.records import ANSWER, CONTROL, Event, StatePath, Transition
 from engine.records.document import split_pointer
+from engine.records.payloads import BatchData, payload, reply_of
 from engine.records.question import OpenBatch, Question
 from engine.records.shape import parent_of
 
@@ -101,9 +102,9 @@ class ReplayLog:
                 )
             )
             if event.name == 'asked':
-                questions[home] = Question.model_validate(event.data['question'])
-            if event.name == 'done' and isinstance(event.data.get('message'), Mapping):
-                calls[home] = last_calls([event.data['message']])
+                questions[home] = Question.model_validate(payload(BatchData, event)['question'])
+            if reply := reply_of(event):
+                calls[home] = last_calls([reply['message']])
             if event.name == 'approve' and event.data.get('arguments'):
                 calls |= _edited_calls(turn)
             for step in turn:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, replace
 from typing import Literal
 
@@ -13,6 +13,7 @@ from engine.history.forks.replay_log import Called, RecordedEvent, ReplayLog, wa
 from engine.journal.projection import RunProjection
 from engine.models.protocol import SCRIPTED
 from engine.records import ANSWER, Budget, Event, RunId, RunInfo, Shape, StatePath, Transition
+from engine.records.payloads import PauseData, RecoverData, StepData, payload, snapshots_of
 from engine.records.shape import is_active, is_within, parent_of
 from engine.statechart.run_state import AgentState, RunState
 from engine.workspace.workspaces import Workspaces
@@ -96,23 +97,22 @@ class Replayer:
             return
         self._items.remove(played)
         self.diverged = self.diverged or played.active != active
-        snapshots = event.data.get('snapshots') if event.name in ('done', 'asked') else None
-        if isinstance(snapshots, Mapping):
-            files = self._projection.files
-            self._unrestored |= {name: files[name] for name in snapshots if name in files}
+        files = self._projection.files
+        self._unrestored |= {name: files[name] for name in snapshots_of(event) if name in files}
 
     def _follow_steering(self, event: Event) -> None:
         if event.name == 'recover':
-            self.strict = self.strict and 'left' not in event.data
-            self.held = bool(event.data.get('paused', self.held))
-            self.stopped = '' if 'left' in event.data else self.stopped
+            recovery = payload(RecoverData, event)
+            self.strict = self.strict and 'left' not in recovery
+            self.held = bool(recovery.get('paused', self.held))
+            self.stopped = '' if 'left' in recovery else self.stopped
             return
-        how = event.data.get('how') if event.name == 'step' else ''
+        how = payload(StepData, event).get('how') if event.name == 'step' else ''
         self._debugged = self._debugged or how in ('over', 'out')
         self._single_step = how == 'in'
         self.released = self.released or (event.name == 'resume' and bool(self.stopped))
         self.held = event.name == 'pause' or how == 'in'
-        reason = str(event.data.get('reason', '')) if event.name == 'pause' else ''
+        reason = payload(PauseData, event).get('reason', '') if event.name == 'pause' else ''
         self.stopped = reason if reason.startswith(UNRECORDED) else ''
 
     # The next event
@@ -224,12 +224,15 @@ class Replayer:
         stuck = [path for path in started if self.choose_treatment(path, state) == 'stop']
         what = f'of how {", ".join(stuck or started)} ended' if started else 'any more'
         if stuck:
-            return Event(name='pause', data={'reason': f'{UNRECORDED} {what}; resume to go on live'})
+            pause: PauseData = {'reason': f'{UNRECORDED} {what}; resume to go on live'}
+            return Event(name='pause', data=pause)
         if not self.strict:
             return None
         self.strict = False
-        limits = {'budget': asdict(budget)} if budget else {}
-        return Event(name='recover', data={'left': f'{UNRECORDED} {what}', **limits})
+        recovery: RecoverData = {'left': f'{UNRECORDED} {what}'}
+        if budget:
+            recovery['budget'] = asdict(budget)
+        return Event(name='recover', data=recovery)
 
     async def restore_files(self, workspaces: Workspaces, run: RunId) -> None:
         """Restore the agents' folders to their state after the replayed events."""

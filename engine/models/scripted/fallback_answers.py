@@ -13,8 +13,8 @@ from engine.models.scripted import software, templates, tool_agents
 from engine.models.scripted.scenario import Call, Turn
 from engine.models.scripted.schema_faker import SchemaFaker
 from engine.models.scripted.topic_extraction import Topic, extract_topic
-from engine.records.budget import NOTICE
 from engine.records.message import Message, ToolResult
+from engine.records.usage import NOTICE
 
 UNFIT = 'Your answer does not fit'
 PLAN = 'Plan'

@@ -9,6 +9,7 @@ from engine.journal.pause_state import PendingStep
 from engine.journal.projection import RunProjection
 from engine.records import CONTROL, Event, Transition
 from engine.records.breakpoint import Breakpoint
+from engine.records.payloads import BreakpointsData, PauseData
 from engine.records.shape import RUN, Shape, StatePath, is_active, is_within
 from engine.runtime.debugger.condition import parse_condition
 from engine.runtime.debugger.condition_context import ConditionContext
@@ -142,7 +143,8 @@ def _step_reason(pending: PendingStep, step: Transition) -> str:
 
 def _problem_events(problems: dict[str, str]) -> Iterator[Event]:
     if problems:
-        yield Event(name='breakpoints', data={'problems': problems})
+        data: BreakpointsData = {'problems': problems}
+        yield Event(name='breakpoints', data=data)
 
 
 def _pauses(stops: dict[StatePath, _Stop]) -> Iterator[Event]:
@@ -154,5 +156,5 @@ def _pauses(stops: dict[StatePath, _Stop]) -> Iterator[Event]:
             merged.breakpoints += stop.breakpoints
         stops = {RUN: merged}
     for path, stop in stops.items():
-        data = {'reason': '; '.join(stop.reasons), 'breakpoints': stop.breakpoints}
+        data: PauseData = {'reason': '; '.join(stop.reasons), 'breakpoints': stop.breakpoints}
         yield Event(name='pause', at=path, data=data)

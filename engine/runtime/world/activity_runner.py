@@ -14,6 +14,7 @@ from engine.host.clock import HistoryClock
 from engine.journal.usage_records import by_model, usage_to_dict
 from engine.records import Delta, DeltaKind, Event, RunInfo, StatePath, Transition
 from engine.records.jsonable import describe_error, to_jsonable
+from engine.records.payloads import FailureData, StepData, payload
 from engine.records.shape import is_active, is_within, parent_of
 from engine.runtime.activity import Activity, Inhabitant, PendingQuestion
 from engine.runtime.recorder import keep_trying
@@ -129,7 +130,7 @@ class ActivityRunner:
             case 'resume' | 'extend':
                 self._start_held_work()
                 self._timers.resume()
-            case 'step' if event.data.get('how') in ('over', 'out'):
+            case 'step' if payload(StepData, event).get('how') in ('over', 'out'):
                 self._start_held_work()
                 self._timers.resume()
             case 'step':
@@ -141,7 +142,8 @@ class ActivityRunner:
                     self._start(StatePath(active))
             case 'retry':
                 self._delayed.add(event.at)
-                later = self._retry_later(event.at, self._since(event.at), float(event.data['delay']))
+                delay = payload(FailureData, event)['delay']
+                later = self._retry_later(event.at, self._since(event.at), delay)
                 self._tasks[event.at] = self._spawn(event.at, later)
 
     async def stop(self) -> None:
@@ -324,17 +326,20 @@ def failure_event(visit: Event, error: BaseException, retry: Retry | None, seed:
         retry: the activity's retry policy, if any.
         seed: seeds the random part of the delay before the next attempt.
     """
-    data: dict[str, Any] = {
+    data: FailureData = {
         'error': describe_error(error),
         'kind': getattr(error, 'kind', type(error).__name__),
     }
     if isinstance(error, ModelError):
-        data |= {name: value for name in ('status', 'code', 'request_id') if (value := getattr(error, name))}
+        if error.status:
+            data['status'] = error.status
+        if error.code:
+            data['code'] = error.code
+        if error.request_id:
+            data['request_id'] = error.request_id
         if error.spent:
-            data |= {
-                'usage': usage_to_dict(reduce(add, error.spent.values())),
-                'spent': by_model(error.spent),
-            }
+            data['usage'] = usage_to_dict(reduce(add, error.spent.values()))
+            data['spent'] = by_model(error.spent)
         if error.shown and error.kind in TRANSIENT_KINDS:
             data['error'] += f'; {RETRACTED}'
     if retry is None or not retry.should_retry(visit.attempt, error):

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from engine.host.clock import Clock
 from engine.journal.projection import RunProjection
 from engine.records import Event, Status
+from engine.records.payloads import ExhaustedData
 from engine.runtime.control_events import ALARM
 from engine.runtime.world.activity_runner import ActivityRunner
 
@@ -93,7 +94,8 @@ class BudgetEnforcer:
 
     def _budget_event(self, name: str) -> Event:
         meter = self._projection.meter
-        return Event(name=name, data={'budget': meter.exhausted, 'error': meter.reason})
+        data: ExhaustedData = {'budget': meter.exhausted, 'error': meter.reason}
+        return Event(name=name, data=data)
 
 
 PRECISION = 1e-4

@@ -41,12 +41,13 @@ PUBLIC = {
     'engine.records': (
         'ANSWER Annotation Approvals Artifact Breakpoint Budget COMPUTED CONTROL Change Conditions '
         'Criterion Delta DeltaKind Dwell ENDINGS ENGINE_EVENTS EXHAUSTED Edge EdgeShape EdgeTraffic Ends '
-        'Event Fault Gauge GuardResult HIDDEN Instant JournalOutage Label Launch MAX_NOTE MAX_NUMBER '
-        'MAX_TAG MAX_TAGS MAX_TITLE MarkField Message Note Origin Outcome PURGING PanelField PathStats '
-        'PlanItem Question RULES RUN RunId RunInfo RunOrder RunPage RunQuery SOURCES SUMMED Shape Snapshot '
-        'Spending StartOptions StatePath StateShape StateTraffic StatedReport Status Traffic Transition '
-        'Usage VariantOptions View answer_model clip escape_token is_active is_within message_of parent_of '
-        'refuse_nul resolve_pointer split_pointer'
+        'Event FailureData Fault Gauge GuardResult HIDDEN Instant JournalOutage Label Launch MAX_NOTE '
+        'MAX_NUMBER MAX_TAG MAX_TAGS MAX_TITLE MarkField Message Note Origin Outcome PURGING PanelField '
+        'PathStats PlanItem Question RULES RUN RecoverData ReplyData ResultData RunId RunInfo RunOrder '
+        'RunPage RunQuery SOURCES SUMMED Shape Snapshot Spending StartOptions StatePath StateShape '
+        'StateTraffic StatedReport Status Traffic Transition Usage VariantOptions View answer_model '
+        'calls_of clip escape_token is_active is_within message_of parent_of payload refuse_nul reply_of '
+        'resolve_pointer results_of snapshots_of split_pointer'
     ),
     'engine.operations': (
         'Agents Annotating Checking Door Endpoints Files Forking McpServers Merging NO_DATA Operation '

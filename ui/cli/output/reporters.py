@@ -19,7 +19,7 @@ from typing_extensions import override
 
 from engine import Transition
 from engine.journal import Fold
-from engine.records import Delta, JournalOutage, Outcome, RunInfo, StatePath, message_of, parent_of
+from engine.records import Delta, JournalOutage, Outcome, RunInfo, StatePath, message_of, parent_of, reply_of
 from ui.cli.output.errors import print_error
 from ui.cli.output.run_report import compared_modes
 from ui.cli.output.step_text import (
@@ -297,10 +297,10 @@ class ProgressReporter(Reporter):
     def _show_unstreamed(self, transition: Transition) -> None:
         """Show a reply that arrived too fast to be streamed."""
         path = parent_of(transition.event.at)
-        message = transition.event.data.get('message')
-        if transition.raised or message is None:
+        reply = reply_of(transition.event)
+        if reply is None:
             return
-        text = strip_control(message_of(message).text)
+        text = strip_control(message_of(reply['message']).text)
         if text and path not in self._streamed:
             for line in self._wrap(path, text):
                 self._console.print(self._speech((path, 'text'), line))

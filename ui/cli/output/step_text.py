@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from engine import Status, Transition
-from engine.records import GuardResult, Shape, Usage, message_of
+from engine.records import GuardResult, Shape, Usage, calls_of, results_of
 from ui.formatting.plain_text import one_line
 from ui.formatting.steps import duration, innermost
 
@@ -83,7 +83,7 @@ def event_label(transition: Transition) -> str:
     return f'{event.name} {event.at}' if event.at else event.name
 
 
-def step_remark(transition: Transition) -> str:  # noqa: PLR0911  (a list of events)
+def step_remark(transition: Transition) -> str:
     """Return anything notable about a step: requested tools, errors, retries."""
     data = transition.event.data
     match transition.event.name:
@@ -97,16 +97,16 @@ def step_remark(transition: Transition) -> str:  # noqa: PLR0911  (a list of eve
         case 'asked' if 'question' in data and not transition.raised:
             question = data['question']
             return one_line(f'{question.get("server", "")} asks: {question.get("message", "")}', 200)
-        case 'done' if 'message' in data and not transition.raised:
-            return ', '.join(
-                f'asks for {call.name} {one_line(call.arguments, 60)}'
-                for call in message_of(data['message']).calls
+        case 'done':
+            calls = (
+                f'asks for {call["name"]} {one_line(call["arguments"], 60)}'
+                for call in calls_of(transition.event)
             )
-        case 'done' if 'results' in data and not transition.raised:
-            return ', '.join(
+            results = (
                 f'{result["name"]} {"gives" if result["ok"] else "refuses"} {one_line(result["text"], 60)}'
-                for result in data['results']
+                for result in results_of(transition.event)
             )
+            return ', '.join([*calls, *results])
     return ''
 
 

@@ -8,7 +8,7 @@ from nicegui import ui
 
 from engine import Transition
 from engine.history import Piece, Row, diff_words_async
-from engine.records import message_of
+from engine.records import calls_of, reply_of, results_of
 from ui.components.elements import DiffText
 from ui.components.theme import empty_state, text_notice
 from ui.components.widgets import Box, Text, text_link
@@ -75,9 +75,8 @@ class StepPane:
 
 def agent_text(step: Transition) -> str:
     """Return the agent's reply in a step; '' if it is not one."""
-    data = step.event.data
-    text = data.get('text')
-    return plain_answer(text) if isinstance(text, str) and 'message' in data else ''
+    reply = reply_of(step.event)
+    return plain_answer(str(reply.get('text') or '')) if reply else ''
 
 
 def plain_answer(text: str) -> str:
@@ -127,17 +126,11 @@ def _draw_description(side: Side, step: Transition, pieces: Sequence[Piece]) -> 
 
 def call_lines(step: Transition) -> list[str]:
     """Return the tool calls of a reply, or the results of a batch, one per line."""
-    data = step.event.data
-    lines = []
-    if isinstance(data.get('message'), dict):
-        lines = [
-            f'{call.name}: {call_line(call.arguments, MAX_TEXT)}'
-            for call in message_of(data['message']).calls
-        ]
-    results = data.get('results')
-    if isinstance(results, list):
-        lines += [f'{result["name"]} → {result_line(result, MAX_TEXT)}' for result in results]
-    return lines
+    calls = [f'{call["name"]}: {call_line(call["arguments"], MAX_TEXT)}' for call in calls_of(step.event)]
+    return [
+        *calls,
+        *(f'{result["name"]} → {result_line(result, MAX_TEXT)}' for result in results_of(step.event)),
+    ]
 
 
 def draw_calls(lines: Sequence[str]) -> None:

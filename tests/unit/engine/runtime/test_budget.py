@@ -17,7 +17,7 @@ from engine.host.clock import settle
 from engine.journal import Journal, MemoryJournal
 from engine.models.protocol import Completed, ModelEvent, ModelRequest, TextPiece
 from engine.records import Gauge, RunId, Usage, View
-from engine.records.budget import NOTICE
+from engine.records.usage import NOTICE
 from tests.support.harness import FakeModel, HastyClock, Lone, calls, catalog, first_steps, in_turn, until
 
 TOKENS_PER_CALL = 15

@@ -98,7 +98,10 @@ def test_the_history_has_replies_retries_times_and_versions():
             3,
             'a.using_tools',
             13.0,
-            {'results': [{'id': 'c1'}], 'snapshots': {'a': DIGEST}},
+            {
+                'results': [{'id': 'c1', 'name': 'write', 'text': 'ok', 'ok': True}],
+                'snapshots': {'a': DIGEST},
+            },
             left=(tools,),
         ),
         step('done', 5, 'a.using_tools', 15.0, {'results': [], 'snapshots': {'a': DIGEST}}),

@@ -106,7 +106,7 @@ class PendingQuestion:
     data: Mapping[str, Any]
 
 
-class Inhabitant(Protocol):
+class LiveRun(Protocol):
     """A live run, as seen by the world in which it lives."""
 
     info: RunInfo
@@ -129,5 +129,5 @@ class RuntimeContext:
     journal: Journal
     feed: Feed
     services: Services
-    on_ended: Callable[[Inhabitant], None]
+    on_ended: Callable[[LiveRun], None]
     """Called with each run that stops running here."""

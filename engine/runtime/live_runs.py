@@ -18,7 +18,7 @@ from engine.journal.protocol import Journal
 from engine.records import Conditions, Event, Outcome, RunId, RunInfo
 from engine.records.jsonable import describe_error
 from engine.records.payloads import RecoverData, StartData
-from engine.runtime.activity import Inhabitant, RuntimeContext, Services
+from engine.runtime.activity import LiveRun, RuntimeContext, Services
 from engine.runtime.debugger.condition import check_condition
 from engine.runtime.debugger.probe import ConditionResult, probe_condition
 from engine.runtime.feed import Feed, Item, watch
@@ -390,7 +390,7 @@ class LiveRuns:
         chart: Chart,
         state: RunState,
         projection: RunProjection,
-        make_world: Callable[[Inhabitant], World],
+        make_world: Callable[[LiveRun], World],
     ) -> Run:
         if self.feed.closed:
             raise EngineError('this process is shutting down: it starts no more runs')
@@ -409,7 +409,7 @@ class LiveRuns:
             if outermost:
                 self._starting.discard(run)
 
-    def _forget(self, run: Inhabitant) -> None:
+    def _forget(self, run: LiveRun) -> None:
         if self.runs.get(run.info.id) is run:  # Otherwise it has been recovered since.
             if run.lost and not run.claimed:
                 self.stranded[run.info.id] = run.lost

@@ -36,7 +36,7 @@ from engine.records import (
     Transition,
 )
 from engine.records.jsonable import describe_error, to_jsonable
-from engine.runtime.activity import Inhabitant, RuntimeContext
+from engine.runtime.activity import LiveRun, RuntimeContext
 from engine.runtime.control_events import ALARM, apply_edit
 from engine.runtime.debugger.guard_explanations import GuardExplanations
 from engine.runtime.mailbox import Envelope, Mailbox
@@ -49,7 +49,7 @@ from engine.statechart.run_state import RunState
 log = logging.getLogger('hemicycle')
 
 
-class Run(Inhabitant):
+class Run(LiveRun):
     """A live run. Everything that happens to it goes through its mailbox."""
 
     def __init__(  # noqa: PLR0913  (its collaborators)
@@ -59,7 +59,7 @@ class Run(Inhabitant):
         state: RunState,
         projection: RunProjection,
         context: RuntimeContext,
-        make_world: Callable[[Inhabitant], World] = World,
+        make_world: Callable[[LiveRun], World] = World,
     ) -> None:
         self.info, self.chart, self.state, self.projection = info, chart, state, projection
         self.context = context

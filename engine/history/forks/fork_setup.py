@@ -16,7 +16,7 @@ from engine.journal.fold_reader import read_fold
 from engine.journal.projection import RunProjection
 from engine.journal.protocol import Journal
 from engine.records import RunId, RunInfo, Shape
-from engine.runtime.activity import Inhabitant
+from engine.runtime.activity import LiveRun
 from engine.runtime.run_recordings import Recordings
 from engine.runtime.world.world import World
 from engine.workspace.workspaces import Workspaces
@@ -49,7 +49,7 @@ class ForkSetup:
 
     async def find_world(
         self, info: RunInfo, projection: RunProjection, shape: Shape
-    ) -> Callable[[Inhabitant], World]:
+    ) -> Callable[[LiveRun], World]:
         """Return what makes a run's world: from its projection's current step on, events may be replayed."""
         if 'play' not in info.options:
             return World

@@ -15,7 +15,7 @@ from engine.errors import EventRefused, InvalidInput
 from engine.history.forks.replayer import Replayer
 from engine.host.clock import HistoryClock
 from engine.records import Event, RunInfo, StatePath, Transition
-from engine.runtime.activity import Activity, Inhabitant
+from engine.runtime.activity import Activity, LiveRun
 from engine.runtime.world.activity_runner import ActivityRunner, PerformWork
 from engine.runtime.world.world import World
 
@@ -23,7 +23,7 @@ from engine.runtime.world.world import World
 class ReplayedRunner(ActivityRunner):
     """Leaves work whose ending is recorded to the replayer, and performs all other."""
 
-    def __init__(self, replayer: Replayer, run: Inhabitant, clock: HistoryClock) -> None:
+    def __init__(self, replayer: Replayer, run: LiveRun, clock: HistoryClock) -> None:
         super().__init__(run, clock)
         self._replayer = replayer
         self.replayed: list[StatePath] = []
@@ -92,7 +92,7 @@ class ReplayedWorld(World):
 
     runner: ReplayedRunner
 
-    def __init__(self, replayer: Replayer, run: Inhabitant) -> None:
+    def __init__(self, replayer: Replayer, run: LiveRun) -> None:
         super().__init__(run, partial(ReplayedRunner, replayer))
         self._replayer = replayer
         self._final: Event | None = None

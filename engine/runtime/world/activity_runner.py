@@ -16,7 +16,7 @@ from engine.records import Delta, DeltaKind, Event, RunInfo, StatePath, Transiti
 from engine.records.jsonable import describe_error, to_jsonable
 from engine.records.payloads import FailureData, StepData, payload
 from engine.records.shape import is_active, is_within, parent_of
-from engine.runtime.activity import Activity, Inhabitant, PendingQuestion
+from engine.runtime.activity import Activity, LiveRun, PendingQuestion
 from engine.runtime.recorder import keep_trying
 from engine.runtime.world.timeouts import Timeouts, TimerSnapshot
 from engine.statechart.retry import Retry
@@ -37,7 +37,7 @@ class ActivityRunner:
         clock: its clock.
     """
 
-    def __init__(self, run: Inhabitant, clock: HistoryClock) -> None:
+    def __init__(self, run: LiveRun, clock: HistoryClock) -> None:
         self._run, self._clock = run, clock
         self._chart, self._projection, self._context = run.chart, run.projection, run.context
         self._post = run.mailbox.post

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from engine.host.clock import HistoryClock
 from engine.records import Event, StatePath
 from engine.records.jsonable import describe_error
-from engine.runtime.activity import Inhabitant
+from engine.runtime.activity import LiveRun
 
 TOLERANCE = 0.05
 """Seconds by which two computations of the same deadline may differ."""
@@ -47,7 +47,7 @@ class Timeouts:
         clock: its clock.
     """
 
-    def __init__(self, run: Inhabitant, clock: HistoryClock) -> None:
+    def __init__(self, run: LiveRun, clock: HistoryClock) -> None:
         self._run, self._clock = run, clock
         self._chart, self._projection = run.chart, run.projection
         self._post = run.mailbox.post

@@ -10,7 +10,7 @@ from typing import Protocol
 from engine.host.clock import HistoryClock
 from engine.journal.projection import RunProjection
 from engine.records import CONTROL, Event, RunInfo, Shape, StatePath, Transition
-from engine.runtime.activity import Inhabitant
+from engine.runtime.activity import LiveRun
 from engine.runtime.control_events import validate_control
 from engine.runtime.debugger.debugger import Debugger
 from engine.runtime.world.activity_runner import ActivityRunner
@@ -23,14 +23,14 @@ class World:
     A fork that replays its parent lives in another one, `ReplayedWorld`; the run does not know.
 
     Args:
-        run: who lives in it.
+        run: the run that lives in it.
         make_runner: makes what performs its work.
     """
 
     def __init__(
         self,
-        run: Inhabitant,
-        make_runner: Callable[[Inhabitant, HistoryClock], ActivityRunner] = ActivityRunner,
+        run: LiveRun,
+        make_runner: Callable[[LiveRun, HistoryClock], ActivityRunner] = ActivityRunner,
     ) -> None:
         self._run = run
         self._clock = HistoryClock(run.context.services.clock, lambda: run.projection.time)
@@ -118,5 +118,5 @@ class RunSetup(Protocol):
 
     async def find_world(
         self, info: RunInfo, projection: RunProjection, shape: Shape
-    ) -> Callable[[Inhabitant], World]:
+    ) -> Callable[[LiveRun], World]:
         """Return what makes the world the run lives in, from the step its projection has reached."""

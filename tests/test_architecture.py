@@ -150,7 +150,21 @@ def locals_named_by_content(path: str, source: str) -> Iterator[str]:
                     yield f'{path}:{node.lineno} names a local {name}: name it by what it is'
 
 
+AROUND_GUARD = re.compile(
+    r'catalog\.(?:(?:registry|mcp|agents)\.(?:test|discover|sign_in|configure|forget|close)'
+    r'|add|load|close|reconfigure)\('
+)
+
+
+def operations_behind_the_guard(path: str, source: str) -> Iterator[str]:
+    """Pages and the API only read the catalog: what changes or contacts something is an operation."""
+    if path.startswith(('ui/pages/', 'ui/api/')) and not path.startswith('ui/api/client/'):
+        for match in AROUND_GUARD.finditer(source):
+            yield f'{path} reaches around the guard: {match[0]}'
+
+
 RULES: list[Rule] = [
+    operations_behind_the_guard,
     within_max_length,
     has_headline,
     transitions_in_chart_only,
@@ -166,6 +180,8 @@ RULES: list[Rule] = [
 ]
 
 COUNTEREXAMPLES: list[tuple[Rule, str, str]] = [
+    (operations_behind_the_guard, 'ui/pages/a.py', 'await backend().catalog.registry.test(name)'),
+    (operations_behind_the_guard, 'ui/api/routes/a.py', 'conductor.catalog.reconfigure()'),
     (within_max_length, 'ui/a.py', 'x = 1\n' * 501),
     (has_headline, 'ui/a.py', 'x = 1'),
     (has_headline, 'ui/a.py', f'"""{"long " * 30}."""'),

@@ -113,7 +113,8 @@ class Replayer:
         self.released = self.released or (event.name == 'resume' and bool(self.stopped))
         self.held = event.name == 'pause' or how == 'in'
         reason = payload(PauseData, event).get('reason', '') if event.name == 'pause' else ''
-        self.stopped = reason if reason.startswith(UNRECORDED) else ''
+        # A bundle may have brought any value.
+        self.stopped = reason if str(reason).startswith(UNRECORDED) else ''
 
     # The next event
 

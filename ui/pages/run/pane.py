@@ -100,8 +100,11 @@ class RunPage:
         return pane
 
     def find(self, kind: type[P]) -> P:
-        """Return the pane of this kind."""
-        return next(pane for pane in self.panes if isinstance(pane, kind))
+        """Return the pane of this kind. Raises `LookupError` if the page has none."""
+        for pane in self.panes:
+            if isinstance(pane, kind):
+                return pane
+        raise LookupError(f'the page has no {kind.__name__}')
 
 
 class Pane:

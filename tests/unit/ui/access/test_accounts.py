@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from engine import InvalidInput, SimulatedClock
-from engine.errors import JournalUnavailable, SignedOut
+from engine.errors import JournalUnavailable, NotAllowed, SignedOut
 from engine.journal import EntryQuery, MemoryJournal
 from engine.journal.documents import MemoryDocuments
 from engine.operations import Role
@@ -15,6 +15,7 @@ from ui.access.access import ATTEMPT_WINDOW, MAX_ATTEMPTS, Access, LoginRefused,
 from ui.access.accounts import MAX_IDLE_SECONDS, MAX_SESSION_SECONDS
 from ui.access.audit_log import AuditQuery, as_csv
 from ui.access.login import local_path
+from ui.access.own_account import own_account
 from ui.access.passwords import PROFILE
 
 PASSWORD = 'correct horse battery'
@@ -131,6 +132,28 @@ async def test_tokens_outlive_a_new_password_unless_they_are_revoked_with_it(acc
     assert await access.accounts.set_password('ada', PASSWORD, revoke_tokens=True) == 0
     with pytest.raises(SignedOut):
         await identity.check()
+
+
+async def test_people_change_their_own_account_and_the_log_has_no_secrets(access: Access) -> None:
+    await access.accounts.add('ada', Role.OPERATOR, PASSWORD)
+    here, elsewhere = [await access.identify_session(await log_in(access)) for _ in range(2)]
+    own = own_account(access, here)
+    with pytest.raises(InvalidInput, match='is wrong'):
+        await own.set_password(old='a wrong guess', new='another fine password')
+    with pytest.raises(NotAllowed):
+        await own.add_token(label='too much', role=Role.ADMIN, days=1)
+    added = await own.add_token(label='ci', role=Role.VIEWER, days=1)
+    assert await own.set_password(old=PASSWORD, new='another fine password') == 1
+    assert (await here.check()).name == 'ada'
+    with pytest.raises(SignedOut):
+        await elsewhere.check()
+    assert [token.label for token in await own.tokens()] == ['ci']
+    lines = await access.audit.lines(AuditQuery(action='account.'))
+    assert sorted((line.action.partition('.')[2], bool(line.refused)) for line in lines) == [
+        ('add_token', False), ('add_token', True), ('set_password', False), ('set_password', True),
+    ]  # fmt: skip
+    secrets = (PASSWORD, 'another fine password', 'a wrong guess', added.secret)
+    assert not any(secret in str(lines) for secret in secrets)
 
 
 async def test_a_token_is_scoped_expires_and_can_be_revoked(access: Access, clock: SimulatedClock) -> None:

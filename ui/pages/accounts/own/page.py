@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from nicegui import ui
 
-from engine import EngineError, InvalidInput
+from engine import EngineError
 from engine.operations import Role
 from ui.access.access import Access, AuthenticatedIdentity
 from ui.access.caller import IDENTITY, Caller
+from ui.access.own_account import own_account
 from ui.components.copy_buttons import copy_text
-from ui.components.dialogs import await_answer, confirm, dialog_frame
+from ui.components.dialogs import await_answer, confirm, dialog_frame, notify_error, notify_errors
 from ui.components.theme import button, frame, page_head
 from ui.components.widgets import Box, NativeSelect, Text, label
 from ui.pages.shared.account_parts import ACCOUNT, card_form, field, moment, table
@@ -43,8 +44,8 @@ class AccountPage:
     """The page on which people manage their own account: password, browsers and tokens."""
 
     def __init__(self, access: Access, caller: Caller, identity: AuthenticatedIdentity) -> None:
-        self._access, self._accounts = access, access.accounts
-        self._caller, self._identity = caller, identity
+        self._account, self._caller = own_account(access, identity), caller
+        self._session, self._now = identity.key, access.now
 
     def draw(self) -> None:
         """Draw the sections, empty."""
@@ -79,10 +80,10 @@ class AccountPage:
 
     async def refresh(self) -> None:
         """Refresh the tokens and sessions."""
-        now = self._access.now()
+        now = self._now()
         tokens, sessions = (
-            await self._accounts.tokens(self._caller.name),
-            await self._accounts.sessions(self._caller.name),
+            await self._account.tokens(),
+            await self._account.sessions(),
         )
         self._tokens.clear()
         with self._tokens:
@@ -98,7 +99,7 @@ class AccountPage:
         columns = ('Browser', 'Address', 'Logged in', 'Last seen', '')
         with self._sessions, table(columns, 'Sessions') as drawn:
             for session in sessions:
-                here = self._identity.key.startswith(session.id)
+                here = self._session.startswith(session.id)
                 name = f'{browser_name(session.agent)}{" (this one)" if here else ""}'
                 times = moment(session.created, now), moment(session.seen, now)
                 with drawn.row(name, session.address or 'unknown', *times), drawn.actions():
@@ -107,17 +108,11 @@ class AccountPage:
 
     async def _set_password(self) -> None:
         try:
-            caller = await self._identity.check()
-            old_hash = await self._accounts.password_hash(caller.name)
-            if old_hash and not await self._access.is_password(caller, self._old.value):
-                raise InvalidInput({'current password': 'is wrong'})
-            working = await self._accounts.set_password(
-                caller.name, self._new.value, keep=self._identity.key[:16], revoke_tokens=self._revoke.value
+            working = await self._account.set_password(
+                old=self._old.value, new=self._new.value, revoke_tokens=self._revoke.value
             )
-            details = {'name': caller.name} | ({'tokens': 'revoked'} if self._revoke.value else {})
-            await self._access.audit.write(caller, 'account.set_password', details=details)
         except EngineError as error:
-            ui.notify(str(error), type='negative', close_button='Close')
+            notify_error(error)
             return
         self._old.value = self._new.value = ''
         self._revoke.value = False
@@ -126,25 +121,19 @@ class AccountPage:
         await self.refresh()
 
     async def _add_token(self) -> None:
-        try:
-            caller = await self._identity.check()
-            days = float(self._days.value) if self._days.value else None
-            role = Role(self._role.value)
-            caller.require(role, 'account.add_token')
-            added = await self._accounts.add_token(caller.name, self._label.value, role, days)
-            token, secret = added.token, added.secret
-            details = {'name': caller.name, 'label': token.label, 'role': role.value, 'id': token.id}
-            await self._access.audit.write(caller, 'account.add_token', details=details)
-        except EngineError as error:
-            ui.notify(str(error), type='negative', close_button='Close')
+        days = float(self._days.value) if self._days.value else None
+        added = await notify_errors(
+            self._account.add_token(label=self._label.value, role=Role(self._role.value), days=days)
+        )
+        if added is None:
             return
         self._label.value = ''
         await self.refresh()
         with dialog_frame('Copy this token now') as dialog:
             Text('p', 'It is shown only once, because the server stores a hash.')
-            Text('code', secret, 'token-secret')
+            Text('code', added.secret, 'token-secret')
             with Box('dialog-actions'):
-                button('Copy', icon='content_copy').on('click', lambda: copy_text(secret))
+                button('Copy', icon='content_copy').on('click', lambda: copy_text(added.secret))
                 button('Done', kind='primary').on('click', lambda: dialog.submit(None))
         await await_answer(dialog)
 
@@ -152,23 +141,11 @@ class AccountPage:
         if await confirm(
             'Revoke this token?', 'Programs that use it lose access immediately.', yes='Revoke', no='Cancel'
         ):
-            try:
-                caller = await self._identity.check()
-                token = await self._accounts.revoke_token(id, caller.name)
-                details = {'name': caller.name, 'label': token.label, 'id': id}
-                await self._access.audit.write(caller, 'account.revoke_token', details=details)
-            except EngineError as error:
-                ui.notify(str(error), type='negative', close_button='Close')
+            await notify_errors(self._account.revoke_token(id))
             await self.refresh()
 
     async def _end_session(self, id: str) -> None:
-        try:
-            caller = await self._identity.check()
-            if any(session.id == id for session in await self._accounts.sessions(caller.name)):
-                await self._accounts.end_session(id)
-                await self._access.audit.write(caller, 'logout', details={'id': id})
-        except EngineError as error:
-            ui.notify(str(error), type='negative', close_button='Close')
+        await notify_errors(self._account.end_session(id))
         await self.refresh()
 
 

@@ -15,7 +15,7 @@ from ui.cli.session import Session
 from ui.formatting.parameters import PatternInfo, PatternList, describe_pattern, describe_patterns
 
 if TYPE_CHECKING:
-    from ui.api.client import Connection, HttpConductor
+    from ui.api.client import HttpConductor
 
 RETRY_SECONDS = 10.0
 """Seconds for which requests are retried while a server does not answer."""
@@ -51,21 +51,6 @@ async def connect(url: str, catalog: Catalog | None = None) -> AsyncIterator[Htt
 
     async with HttpConductor(url, catalog=catalog, patience=RETRY_SECONDS, headers=token_header()) as remote:
         yield remote
-
-
-@asynccontextmanager
-async def connect_to_named(session: Session) -> AsyncIterator[Connection | None]:
-    """Connect to the server that `--server` names; None if it names none."""
-    if not session.server:
-        yield None
-        return
-    from ui.api.client import Connection
-
-    ask = Connection(session.server, patience=RETRY_SECONDS, headers=token_header())
-    try:
-        yield ask
-    finally:
-        await ask.close()
 
 
 async def knows_pattern(url: str, pattern: str) -> bool:

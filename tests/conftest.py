@@ -46,7 +46,7 @@ def plain_pytest() -> None:
 def cheap_passwords() -> Iterator[None]:
     """Hash passwords as cheaply as Argon2id can: normally each takes a tenth of a second."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr('ui.access.passwords.PROFILE', 'CHEAPEST')
+        patched.setattr('ui.app.access.passwords.PROFILE', 'CHEAPEST')
         yield
 
 
@@ -116,8 +116,8 @@ def user(kept_modules: None, user: User, monkeypatch: pytest.MonkeyPatch) -> Use
     """NiceGUI's simulated user, with pages as quick as the server's; our modules are restored afterwards."""
     from nicegui import helpers
 
-    from ui.components.theme import fill_topbar
     from ui.server.tuning import memoize_signature
+    from ui.web.components.theme import fill_topbar
 
     monkeypatch.setattr(helpers, 'expects_arguments', memoize_signature(helpers.expects_arguments))
     fill_topbar(None)  # A test that built the whole app left its own, whose timer needs that app's conductor.

@@ -98,10 +98,10 @@ def storage_in_root_only(path: str, source: str) -> Iterator[str]:
 
 
 def ui_modules_by_name(path: str, source: str) -> Iterator[str]:
-    """The bare name `ui` is NiceGUI's: ours is imported as `from ui.components.theme import frame`."""
+    """The bare name `ui` is NiceGUI's: ours is imported as `from ui.web.components.theme import frame`."""
     for module, _ in imports(path, source):
         if module == 'ui':
-            yield f'{path} imports ui: name the module, as in "from ui.components.theme import frame"'
+            yield f'{path} imports ui: name the module, as in "from ui.web.components.theme import frame"'
 
 
 def pages_by_serve_page(path: str, source: str) -> Iterator[str]:
@@ -158,7 +158,7 @@ AROUND_GUARD = re.compile(
 
 def operations_behind_the_guard(path: str, source: str) -> Iterator[str]:
     """Pages and the API only read the catalog: what changes or contacts something is an operation."""
-    if path.startswith(('ui/pages/', 'ui/api/')) and not path.startswith('ui/api/client/'):
+    if path.startswith(('ui/web/pages/', 'ui/api/')) and not path.startswith('ui/api/client/'):
         for match in AROUND_GUARD.finditer(source):
             yield f'{path} reaches around the guard: {match[0]}'
 
@@ -180,7 +180,7 @@ RULES: list[Rule] = [
 ]
 
 COUNTEREXAMPLES: list[tuple[Rule, str, str]] = [
-    (operations_behind_the_guard, 'ui/pages/a.py', 'await backend().catalog.registry.test(name)'),
+    (operations_behind_the_guard, 'ui/web/pages/a.py', 'await backend().catalog.registry.test(name)'),
     (operations_behind_the_guard, 'ui/api/routes/a.py', 'conductor.catalog.reconfigure()'),
     (within_max_length, 'ui/a.py', 'x = 1\n' * 501),
     (has_headline, 'ui/a.py', 'x = 1'),
@@ -195,16 +195,16 @@ COUNTEREXAMPLES: list[tuple[Rule, str, str]] = [
     (core_below_plugins, 'engine/runtime/run.py', 'from engine import patterns'),
     (core_below_plugins, 'engine/runtime/run.py', 'from ..models import scripted'),
     (core_below_plugins, 'engine/agents/chart.py', 'from engine.tools.builtin import project'),
-    (engine_by_its_exports, 'ui/pages/a.py', 'from engine.records.events import Event'),
-    (engine_by_its_exports, 'ui/pages/a.py', 'from engine.records import Nothing'),
-    (engine_by_its_exports, 'ui/pages/a.py', 'from engine import chart'),
-    (engine_by_its_exports, 'ui/pages/a.py', 'import engine.statechart.chart'),
-    (engine_by_its_exports, 'ui/pages/a.py', 'import engine\nengine.chart.fire()'),
+    (engine_by_its_exports, 'ui/web/pages/a.py', 'from engine.records.events import Event'),
+    (engine_by_its_exports, 'ui/web/pages/a.py', 'from engine.records import Nothing'),
+    (engine_by_its_exports, 'ui/web/pages/a.py', 'from engine import chart'),
+    (engine_by_its_exports, 'ui/web/pages/a.py', 'import engine.statechart.chart'),
+    (engine_by_its_exports, 'ui/web/pages/a.py', 'import engine\nengine.chart.fire()'),
     (storage_in_root_only, 'ui/a.py', 'from storage import database'),
     (storage_in_root_only, 'ui/a.py', 'import storage.sql.tables'),
     (ui_modules_by_name, 'ui/a.py', 'import ui'),
     (ui_modules_by_name, 'ui/a.py', 'from . import theme'),
-    (pages_by_serve_page, 'ui/pages/a.py', "@ui.page('/a')\ndef a(): ..."),
+    (pages_by_serve_page, 'ui/web/pages/a.py', "@ui.page('/a')\ndef a(): ..."),
     (modules_not_in_strings, 'engine/a.py', "import_module('engine.patterns')"),
     (modules_not_in_strings, 'ui/a.py', "import_module('storage.s3.files')"),
     (limits_named_consistently, 'engine/a.py', 'MOST_FILES = 3'),
@@ -284,7 +284,7 @@ def test_the_architecture_page_shows_the_layers_that_are_enforced() -> None:
     shown = [[line.partition('  ')[0] for line in block.splitlines()] for block in blocks]
     contracts = tomllib.loads((ROOT / 'pyproject.toml').read_text())['tool']['importlinter']['contracts']
     layers = [contract['layers'] for contract in contracts if contract['type'] == 'layers']
-    assert len(layers) == 2
+    assert len(layers) == 4
     assert [layer for layer in layers if layer not in shown] == []
 
 
@@ -294,12 +294,12 @@ def test_every_folder_is_a_package() -> None:
 
 
 def test_each_page_is_a_folder_whose_page_module_serves_it() -> None:
-    sources = {path: (ROOT / path).read_text('utf-8') for path in MODULES if path.startswith('ui/pages/')}
+    sources = {path: (ROOT / path).read_text('utf-8') for path in MODULES if path.startswith('ui/web/pages/')}
     serving = {path for path, source in sources.items() if '\ndef register(' in source}
-    errors = 'ui/pages/shared/errors.py'  # pages without an address of their own
+    errors = 'ui/web/pages/shared/errors.py'  # pages without an address of their own
     assert serving - {errors} == {path for path in sources if path.endswith('/page.py')}
-    folders = {'/'.join(Path(path).parts[:3]) for path in sources if len(Path(path).parts) > 3}
-    assert {folder for folder in folders if f'{folder}/page.py' not in sources} == {'ui/pages/shared'}
+    folders = {'/'.join(Path(path).parts[:4]) for path in sources if len(Path(path).parts) > 4}
+    assert {folder for folder in folders if f'{folder}/page.py' not in sources} == {'ui/web/pages/shared'}
 
 
 def test_no_folder_is_crowded() -> None:

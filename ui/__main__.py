@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from storage import BackupInfo, CopyInfo, SqlJournal
     from storage import Settings as Database
     from storage.s3.files import S3Files
-    from ui.settings import Locks, Settings
+    from ui.app.settings import Locks, Settings
 
 
 class Stores:

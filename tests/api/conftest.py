@@ -16,9 +16,9 @@ from engine.agents.chart import agent
 from engine.operations import Role
 from tests.support.api import serve_api, serve_app
 from tests.support.harness import FakeModel, Lone, calls, catalog, in_turn, pipeline_reply
-from ui.access.access import Access
 from ui.api.mcp.over_http import McpOverHttp
-from ui.web.backend import Backend
+from ui.app.access.access import Access
+from ui.app.backend import Backend
 
 BASE = 'http://127.0.0.1:8080'
 PASSWORD = 'correct horse battery'

@@ -17,16 +17,16 @@ from engine.operations import Role
 from tests.api.conftest import BASE, PASSWORD
 from tests.support.api import serve_api
 from tests.support.harness import complete_run
-from tests.unit.ui.services.test_schedules import sign
-from ui.access.access import Access
-from ui.access.caller import IDENTITY
-from ui.access.http import COOKIE, RequireLogin
-from ui.access.login import Login
-from ui.access.sub_path import SubPath
+from tests.unit.ui.app.services.test_schedules import sign
 from ui.api.access import PREFIX
-from ui.components.assets import ASSETS
-from ui.services.schedules import Trigger
-from ui.web.backend import Backend
+from ui.app.access.access import Access
+from ui.app.access.caller import IDENTITY
+from ui.app.access.http import COOKIE, RequireLogin
+from ui.app.access.login import Login
+from ui.app.access.sub_path import SubPath
+from ui.app.backend import Backend
+from ui.app.services.schedules import Trigger
+from ui.web.components.assets import ASSETS
 
 READS = frozenset({'audit', 'draw', 'forecast', 'export_bundle', 'preview_merge'})
 """Operations that change nothing although they are not GET requests."""
@@ -235,7 +235,7 @@ async def test_servers_on_one_host_have_cookies_of_their_own(http: httpx.AsyncCl
 
 
 async def test_administrators_manage_accounts(http: httpx.AsyncClient, access: Access) -> None:
-    from ui.access.audit_log import AuditQuery
+    from ui.app.access.audit_log import AuditQuery
 
     admin = await bearer(access, Role.ADMIN)
     added = await http.post(
@@ -262,7 +262,7 @@ async def test_administrators_manage_accounts(http: httpx.AsyncClient, access: A
 
 
 async def test_exports_are_logged(http: httpx.AsyncClient, access: Access, conductor: Conductor) -> None:
-    from ui.access.audit_log import AuditQuery
+    from ui.app.access.audit_log import AuditQuery
 
     run = await complete_run(conductor, 'lone')
     headers = await bearer(access, Role.VIEWER)

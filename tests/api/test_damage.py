@@ -10,8 +10,8 @@ import pytest
 from engine import Conductor, LocalConductor
 from tests.support.harness import FakeModel, catalog, complete_run
 from tests.support.journals.damaged_journal import DamagedJournal
-from ui.exports.formats import FormatName
 from ui.web import downloads
+from ui.web.exports.formats import FormatName
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from tests.api.conftest import BASE
 from tests.support.api import serve_api
 from tests.support.harness import FakeModel, Lone, catalog, complete_run
 from ui.api.idempotency import REPLAYED
-from ui.web.backend import Backend
+from ui.app.backend import Backend
 
 TEA = {'parameters': {'task': 'Compare tea and coffee'}}
 LAUNCH = {'pattern': 'lone', 'title': 'One', 'tags': ['a', 'b'], 'seed': 7}

@@ -17,10 +17,10 @@ from starlette.routing import Route
 from engine import Conductor
 from engine.operations import Role
 from tests.api.conftest import serve_mcp
-from ui.access.access import Access
-from ui.access.http import RequireLogin
 from ui.api.mcp.over_http import McpOverHttp
-from ui.web.backend import Backend
+from ui.app.access.access import Access
+from ui.app.access.http import RequireLogin
+from ui.app.backend import Backend
 
 READS = frozenset({'get_run', 'list_runs'})
 """Tools that a viewer may use."""

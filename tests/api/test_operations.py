@@ -17,14 +17,14 @@ from engine.errors import NotAllowed
 from engine.operations import Role, implement, operations_of, parts_of
 from engine.records import RunId
 from tests.support.identity import FixedIdentity
-from ui.access.caller import Caller
-from ui.access.guard import Guard
-from ui.access.operations import AccountOperations
 from ui.api.client import Connection, remote
 from ui.api.operations.routes import derived_routes
 from ui.api.problems import answer_errors
-from ui.services.operations import ServiceOperations
-from ui.web.backend import Backend
+from ui.app.access.caller import Caller
+from ui.app.access.guard import Guard
+from ui.app.access.operations import AccountOperations
+from ui.app.backend import Backend
+from ui.app.services.operations import ServiceOperations
 
 WITHOUT = {'sign_in': 'it opens a browser on the server'}
 """Operations that have no route, and why."""

@@ -15,7 +15,7 @@ from tests.support.harness import FakeModel, Lone, catalog, pipeline_reply
 from ui.api.app import build_api
 from ui.api.dependencies import EVENT_STREAM
 from ui.api.operations.examples import TAGS
-from ui.web.backend import Backend
+from ui.app.backend import Backend
 
 if TYPE_CHECKING:  # Slow to import: only in the workers that run these tests.
     import schemathesis

@@ -13,14 +13,15 @@ from fastapi import FastAPI
 from engine import Conductor, InvalidInput, LocalConductor
 from engine.records import Launch
 from tests.support.harness import FakeModel, catalog, start_run, until
-from tests.unit.ui.services.test_inbox import Pair, reply, wait_for_questions
-from tests.unit.ui.services.test_notifications import URL, Receiver
-from tests.unit.ui.services.test_schedules import sign
+from tests.unit.ui.app.services.test_inbox import Pair, reply, wait_for_questions
+from tests.unit.ui.app.services.test_notifications import URL, Receiver
+from tests.unit.ui.app.services.test_schedules import sign
 from ui.api.client.connection import Connection
 from ui.api.client.services import HttpServices
-from ui.services.inbox import Inbox, QuestionClosed
-from ui.services.notifications import Destination, UnknownDestination
-from ui.services.schedules import (
+from ui.app.backend import Backend
+from ui.app.services.inbox import Inbox, QuestionClosed
+from ui.app.services.notifications import Destination, UnknownDestination
+from ui.app.services.schedules import (
     Interval,
     Schedule,
     Schedules,
@@ -28,8 +29,7 @@ from ui.services.schedules import (
     Trigger,
     UnknownTrigger,
 )
-from ui.services.services import Services
-from ui.web.backend import Backend
+from ui.app.services.services import Services
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from ui.api.app import build_api
 from ui.api.streams import sse
 from ui.api.streams.messages import StreamMessage, list_messages, run_messages
 from ui.api.streams.schema import MESSAGES
-from ui.web.backend import Backend
+from ui.app.backend import Backend
 
 TASK = {'task': 'Compare tea and coffee'}
 

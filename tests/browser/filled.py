@@ -12,7 +12,7 @@ from engine.host.clock import RealClock
 from engine.operations import Role
 from storage import open_journal
 from tests.browser.server import Server
-from ui.access.access import Access
+from ui.app.access.access import Access
 
 NAME, PASSWORD = 'ada', 'correct horse battery staple'
 TASK = 'Should a small team adopt event sourcing for its order system?'

@@ -9,9 +9,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ui.components.assets import ASSETS
-from ui.components.loading.bundles import STATIC
-from ui.components.loading.quasar import COMPONENTS, PLUGINS, SCRIPT, version
+from ui.web.components.assets import ASSETS
+from ui.web.components.loading.bundles import STATIC
+from ui.web.components.loading.quasar import COMPONENTS, PLUGINS, SCRIPT, version
 
 ENTRY = """
 import install from 'quasar/src/install-quasar.js';

@@ -16,7 +16,7 @@ from tests.support.api import serve_api, serve_app
 from tests.support.harness import FakeModel, Lone, catalog, pipeline_reply
 from ui.api.access import PREFIX
 from ui.api.client import HttpConductor
-from ui.web.backend import Backend
+from ui.app.backend import Backend
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from engine import Budget, LocalConductor
 from engine.records import RunQuery
 from storage import open_journal
 from tests.support.harness import FakeModel, catalog, start_run
-from tests.unit.ui.services.test_inbox import Pair, reply
-from ui.services.notifications import Channels, Destination, Notifications
+from tests.unit.ui.app.services.test_inbox import Pair, reply
+from ui.app.services.notifications import Channels, Destination, Notifications
 
 DELAYS = (0.01,) * 60
 """Seconds between attempts."""

@@ -12,20 +12,20 @@ from nicegui.testing import User
 from engine import Conductor, LocalConductor
 from engine.operations import Role
 from tests.support.identity import FixedIdentity
-from ui.access.access import Access
-from ui.access.caller import Caller
-from ui.components import theme
-from ui.pages.run import page as run
+from ui.app.access.access import Access
+from ui.app.access.caller import Caller
+from ui.app.backend import Backend
 from ui.server.app import PAGES
-from ui.web.backend import Backend
+from ui.web.components import theme
+from ui.web.pages.run import page as run
 
 ASKING = (
-    'ui.web.backend',
+    'ui.app.backend',
     'ui.web.permission',
-    'ui.pages.accounts.page',
-    'ui.pages.accounts.own.page',
-    'ui.pages.accounts.audit.page',
-    'ui.pages.settings.workers.page',
+    'ui.web.pages.accounts.page',
+    'ui.web.pages.accounts.own.page',
+    'ui.web.pages.accounts.audit.page',
+    'ui.web.pages.settings.workers.page',
 )
 """The modules that ask for the identity of the caller."""
 

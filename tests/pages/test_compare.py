@@ -9,11 +9,11 @@ from engine.records import RunId
 from tests.support.harness import FakeModel, Lone, catalog, complete_run, pipeline_reply
 from tests.support.pages.clicks import see
 from tests.support.pages.serving import serve
-from ui.pages.compare import page as compare
-from ui.pages.compare.chart import path_layer, position_layer
-from ui.pages.compare.player import difference_starts, stripe_gradient
-from ui.pages.shared import compare_picker, errors
-from ui.pages.shared.compare_picker import find_relatives, search_runs
+from ui.web.pages.compare import page as compare
+from ui.web.pages.compare.chart import path_layer, position_layer
+from ui.web.pages.compare.player import difference_starts, stripe_gradient
+from ui.web.pages.shared import compare_picker, errors
+from ui.web.pages.shared.compare_picker import find_relatives, search_runs
 
 
 @pytest.fixture

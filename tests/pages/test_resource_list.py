@@ -7,8 +7,8 @@ from nicegui.testing import User
 
 from engine import EngineError
 from tests.support.pages.clicks import see
-from ui.components.widgets import Text
-from ui.pages.shared.resource_list import RowList
+from ui.web.components.widgets import Text
+from ui.web.pages.shared.resource_list import RowList
 
 
 class Shelf(RowList):

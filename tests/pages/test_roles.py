@@ -11,7 +11,7 @@ from engine.operations import Role
 from tests.pages.test_runs import keep
 from tests.pages.test_variants import IN_GROUP
 from tests.support.harness import complete_run, turns
-from ui.pages.shared.launching.models import Models
+from ui.web.pages.shared.launching.models import Models
 from ui.web.permission import ROLES
 
 TASK = {'task': 'Compare tea and coffee'}

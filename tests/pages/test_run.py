@@ -16,14 +16,14 @@ from tests.support.harness import FakeModel, calls, complete_run, pipeline_reply
 from tests.support.journals.damaged_journal import DamagedJournal
 from tests.support.pages.clicks import click, hide_answered, press_labelled, see
 from tests.support.pages.serving import finish_run, open_conductor, start_run
-from ui.components.elements import Conversation
-from ui.components.theme import serve_assets
-from ui.pages.run import page as run_page
-from ui.pages.run import screen
-from ui.pages.run.agents import agent as agent_pane
-from ui.pages.run.inspector import inspector
-from ui.pages.runs import page as runs_page
-from ui.pages.shared import errors
+from ui.web.components.elements import Conversation
+from ui.web.components.theme import serve_assets
+from ui.web.pages.run import page as run_page
+from ui.web.pages.run import screen
+from ui.web.pages.run.agents import agent as agent_pane
+from ui.web.pages.run.inspector import inspector
+from ui.web.pages.runs import page as runs_page
+from ui.web.pages.shared import errors
 
 
 class FullDiskJournal(MemoryJournal):

@@ -13,9 +13,9 @@ from tests.pages.test_run import press
 from tests.support.harness import FakeModel, until
 from tests.support.pages.clicks import see
 from tests.support.pages.serving import open_conductor, start_run
-from ui.components.elements import Diagram
-from ui.components.widgets import NativeSelect
 from ui.formatting.steps import path_text
+from ui.web.components.elements import Diagram
+from ui.web.components.widgets import NativeSelect
 
 
 def send_event(user: User, kind: type[ui.element], event: str, data: dict | None = None) -> None:

@@ -7,8 +7,8 @@ from pydantic import BaseModel, Field
 
 from engine.agents import ToolPlayground
 from tests.support.pages.clicks import click, see
-from ui.components.forms.schemas import arguments
-from ui.components.widgets import Text
+from ui.web.components.forms.schemas import arguments
+from ui.web.components.widgets import Text
 
 
 async def test_the_list_names_every_tool_and_who_uses_it(pages, conductor):

@@ -8,7 +8,7 @@ from engine.records import RunQuery
 from tests.pages.test_runs import keep
 from tests.support.harness import complete_run
 from tests.support.pages.clicks import click, see
-from ui.pages.traffic import page
+from ui.web.pages.traffic import page
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from engine.errors import JournalUnavailable
 from tests.pages.test_runs import keep
 from tests.support.harness import complete_run
 from tests.support.pages.clicks import click
-from ui.pages.fork import page as fork_page
-from ui.pages.fork.variants import page as variants
+from ui.web.pages.fork import page as fork_page
+from ui.web.pages.fork.variants import page as variants
 
 IN_GROUP = {'options': {'group': 'variants-abc'}, 'tags': ('variants-abc',)}
 

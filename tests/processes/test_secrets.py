@@ -27,7 +27,7 @@ from tests.models.server import Server, Wire, serving
 from tests.models.speech import AnthropicSpeech, OpenAISpeech, anthropic
 from tests.support import forkserver
 from tests.tree import ROOT
-from ui.exports.formats import FORMATS, stream_export
+from ui.web.exports.formats import FORMATS, stream_export
 
 SECRETS = {
     'OPENAI_API_KEY': 'sk-first-secret-11111',

@@ -13,7 +13,7 @@ from starlette.datastructures import State
 
 from tests.support.harness import until
 from ui.api.app import build_api
-from ui.web.backend import Backend
+from ui.app.backend import Backend
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

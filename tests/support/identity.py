@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ui.access.caller import Caller
+from ui.app.access.caller import Caller
 
 
 class FixedIdentity:

@@ -3,8 +3,8 @@
 import gc
 
 from engine.models.scripted.library import bundled_scenarios
-from ui.components import theme
-from ui.components.loading.first_paint import style_sheet
+from ui.web.components import theme
+from ui.web.components.loading.first_paint import style_sheet
 
 bundled_scenarios()
 style_sheet(theme.SHEETS, theme.versioned_url(theme.ICONS))

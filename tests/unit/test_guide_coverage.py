@@ -23,9 +23,9 @@ from engine.statechart.shape_builder import EDGE_KEYS, panel_fields
 from engine.statechart.validation import STATE_KEYS
 from tests.support.cli import all_commands
 from tests.tree import ROOT
-from ui.access.oidc import ProviderSettings
-from ui.pages.run.panes import PANES
-from ui.settings import Settings
+from ui.app.access.oidc import ProviderSettings
+from ui.app.settings import Settings
+from ui.web.pages.run.panes import PANES
 
 GUIDE = ROOT / 'assets' / 'guide'
 TEXTS = {path.stem: path.read_text('utf-8') for path in sorted(GUIDE.glob('*.md'))}

@@ -8,7 +8,7 @@ import pytest
 
 from engine import LocalConductor
 from storage import Settings as JournalSettings
-from ui.settings import Settings
+from ui.app.settings import Settings
 
 
 async def test_a_program_reads_the_same_endpoints_as_the_command_line(

@@ -11,8 +11,8 @@ from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ui.access.caller import ANYONE, IDENTITY, Caller
 from ui.api.problems import problem
+from ui.app.access.caller import ANYONE, IDENTITY, Caller
 
 PREFIX: Final = '/api/v1'
 """The path under which the API is served."""
@@ -34,8 +34,8 @@ SHARED: Final[dict[str, Any]] = {
 async def identify(connection: HTTPConnection) -> Caller:
     """Return the caller. Without accounts, anyone who can reach the server may do anything.
 
-    Every route depends on it. `ui.access.http` has identified the caller; the conductor's guard
-    (`ui.access.guard`) decides what it may do.
+    Every route depends on it. `ui.app.access.http` has identified the caller; the conductor's guard
+    (`ui.app.access.guard`) decides what it may do.
     """
     identity = IDENTITY.get()
     return await identity.check() if identity else ANYONE

@@ -25,8 +25,6 @@ from engine.operations import (
     Retaining,
     Steering,
 )
-from ui.access.http import COOKIE
-from ui.access.operations import AccountOperations
 from ui.api import agui
 from ui.api.access import SHARED, OwnOrigin, identify
 from ui.api.dependencies import backend_of, conductor_of, services_of
@@ -47,7 +45,10 @@ from ui.api.routes import (
     sharing,
 )
 from ui.api.streams import socket, sse
-from ui.services.operations import (
+from ui.app.access.http import COOKIE
+from ui.app.access.operations import AccountOperations
+from ui.app.backend import Backend
+from ui.app.services.operations import (
     DestinationOperations,
     InboxOperations,
     NotificationOperations,
@@ -55,7 +56,6 @@ from ui.services.operations import (
     ToolOperations,
     TriggerOperations,
 )
-from ui.web.backend import Backend
 
 MAX_BYTES = 4 << 20
 """Maximum size of a request body that is not a file."""

@@ -17,14 +17,14 @@ from starlette.requests import HTTPConnection
 
 from engine import Conductor, InvalidInput
 from engine.records import MAX_NUMBER, Conditions, RunId, RunInfo, RunQuery
-from ui.access.caller import Caller
 from ui.api.access import identify
 from ui.api.cursors import Page
 from ui.api.problems import Refusal
 from ui.api.wire import encode_text, from_rfc3339, wire
+from ui.app.access.caller import Caller
+from ui.app.backend import Backend
+from ui.app.services.operations import ServiceOperations
 from ui.formatting.record_fields import RecordField, record_fields
-from ui.services.operations import ServiceOperations
-from ui.web.backend import Backend
 
 EVENT_STREAM: dict[str, Any] = {
     'text/event-stream': {

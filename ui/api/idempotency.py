@@ -17,11 +17,11 @@ from engine.errors import EntryChanged, JournalError
 from engine.journal import Reservation
 from engine.records import RunId
 from engine.runtime import new_run_id
-from ui.access.caller import Caller
 from ui.api.access import identify
 from ui.api.dependencies import backend_of
 from ui.api.wire import encode_text
-from ui.web.backend import Backend
+from ui.app.access.caller import Caller
+from ui.app.backend import Backend
 
 Key = Annotated[
     str | None,

@@ -42,10 +42,10 @@ from engine.errors import (
     UnknownStep,
     WorkspaceError,
 )
-from ui.services.inbox import QuestionClosed, UnknownQuestion
-from ui.services.notifications import UnknownDestination, UnknownMessage
-from ui.services.schedules import BadSignature, UnknownSchedule, UnknownTrigger
-from ui.services.tools import UnknownTool
+from ui.app.services.inbox import QuestionClosed, UnknownQuestion
+from ui.app.services.notifications import UnknownDestination, UnknownMessage
+from ui.app.services.schedules import BadSignature, UnknownSchedule, UnknownTrigger
+from ui.app.services.tools import UnknownTool
 
 log = logging.getLogger('hemicycle')
 MEDIA = 'application/problem+json'

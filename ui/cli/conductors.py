@@ -13,10 +13,10 @@ from engine import Catalog, Conductor, EventRefused, InvalidInput, LocalConducto
 from engine.errors import UnknownRun
 from engine.journal import MemoryJournal
 from engine.records import RunId, RunQuery
+from ui.app.services.files_owner import claim_files
 from ui.cli.remote import connect, knows_pattern, server_at_work, servers_at_work
 from ui.cli.session import Session
 from ui.server.grace import grace_period
-from ui.services.files_owner import claim_files
 
 Listing = Literal['list', 'trash']
 SHOWN_IDS = 5

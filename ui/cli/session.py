@@ -11,6 +11,7 @@ from typing import cast, get_args
 import typer
 
 from engine import Catalog, InvalidInput
+from ui.app.settings import Settings, Storage, Synchronous
 from ui.cli.options import (
     AsJson,
     Command,
@@ -23,7 +24,6 @@ from ui.cli.options import (
     Server,
     replace_parameter,
 )
-from ui.settings import Settings, Storage, Synchronous
 
 
 @dataclass(frozen=True, kw_only=True)

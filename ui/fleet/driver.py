@@ -16,9 +16,9 @@ from temporalio.exceptions import ApplicationError
 from engine.errors import JournalUnavailable
 from engine.records import RunId, StatePath
 from engine.runtime import LiveRuns, Run, TimerSnapshot
+from ui.app.fleet import DrivenRun
 from ui.fleet.heartbeat import heartbeat
 from ui.fleet.records import DRIVE, Placement, ReleaseReason
-from ui.web.fleet import DrivenRun
 
 log = logging.getLogger('hemicycle')
 POLL_SECONDS: Final = 0.2

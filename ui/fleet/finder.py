@@ -11,11 +11,11 @@ from temporalio import activity
 from engine import EngineError
 from ui.api.client import Connection
 from ui.api.wire import decode
+from ui.app.fleet import WorkerInfo
 from ui.fleet.owners import address_of, name_of
 from ui.fleet.records import FIND, Placement, PlacementResult
 from ui.fleet.routes import Fit
 from ui.fleet.temporal import Temporal
-from ui.web.fleet import WorkerInfo
 
 CACHE_SECONDS: Final = 1.0
 """Seconds for which the workers' descriptions are cached."""

@@ -18,8 +18,8 @@ from engine.runtime import acting_as
 from ui.api.dependencies import Engine, RequestBody
 from ui.api.problems import problem, problems
 from ui.api.wire import wire
+from ui.app.fleet import WorkerInfo
 from ui.fleet.settings import ACTOR_HEADER
-from ui.web.fleet import WorkerInfo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ import httpx
 from engine import InvalidInput
 from engine.runtime import ACTOR
 from ui.api.client import Connection
-from ui.settings import secret_in_file
+from ui.app.settings import secret_in_file
 
 TOKEN = 'HEMICYCLE_FLEET_TOKEN'
 ACTOR_HEADER = 'X-Hemicycle-Actor'

@@ -11,12 +11,12 @@ from typing import Final
 from engine import EngineError, InvalidInput, LocalConductor, Status
 from engine.records import RunId
 from engine.runtime import LiveRuns
+from ui.app.fleet import FleetView, WaitingRun, WorkerInfo
 from ui.fleet.finder import Finder
 from ui.fleet.schedules.placer import TemporalPlacer
 from ui.fleet.settings import Connections, FleetSettings
 from ui.fleet.temporal import QUEUED, UNPLACED, Temporal
 from ui.fleet.web import FleetRuns
-from ui.web.fleet import FleetView, WaitingRun, WorkerInfo
 
 log = logging.getLogger('hemicycle')
 SWEEP_SECONDS: Final = 60.0

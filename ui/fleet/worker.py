@@ -36,6 +36,9 @@ from engine.records import RunId, RunInfo
 from engine.runtime import Item, LiveRuns
 from ui.api.access import PREFIX
 from ui.api.app import build_api
+from ui.app.backend import Backend
+from ui.app.fleet import WorkerInfo
+from ui.app.services.endpoint_limits import share_limits
 from ui.fleet.driver import Driver
 from ui.fleet.finder import Finder
 from ui.fleet.heartbeat import HEARTBEAT_SECONDS
@@ -49,9 +52,6 @@ from ui.fleet.temporal import Temporal, TemporalUnavailable
 from ui.fleet.versions import version_of
 from ui.fleet.web import FleetRuns
 from ui.fleet.workflow import RunWorkflow
-from ui.services.endpoint_limits import share_limits
-from ui.web.backend import Backend
-from ui.web.fleet import WorkerInfo
 
 T = TypeVar('T')
 log = logging.getLogger('hemicycle')

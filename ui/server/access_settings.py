@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ui.access.oidc import ProviderSettings
+from ui.app.access.oidc import ProviderSettings
 
 LOCAL_NAMES = ('localhost', '127.0.0.1', '::1', '[::1]')
 """The host names used by browsers on this machine. Any other may belong to a site that points here."""

@@ -16,39 +16,16 @@ from starlette.routing import Mount, Route
 from engine import LocalConductor
 from engine.records import RunInfo
 from engine.workspace import close_folders
-from ui.access.access import Access
-from ui.access.login import Login
-from ui.access.oidc import Provider
-from ui.access.sub_path import BelowSubPath
 from ui.api.access import PREFIX
 from ui.api.mcp.over_http import McpOverHttp
-from ui.components.assets import ASSETS
-from ui.components.theme import fill_topbar, serve_assets, set_warning
-from ui.components.widgets import text_link
-from ui.pages.accounts import page as accounts
-from ui.pages.accounts.audit import page as audit
-from ui.pages.accounts.own import page as account
-from ui.pages.compare import page as compare
-from ui.pages.fork import page as fork
-from ui.pages.fork.lineage import page as lineage
-from ui.pages.fork.variants import page as variants
-from ui.pages.home import page as home
-from ui.pages.inbox import page as inbox
-from ui.pages.launch import page as launch
-from ui.pages.notifications import page as notifications
-from ui.pages.run import page as run
-from ui.pages.run.merging import page as review
-from ui.pages.run.report import page as report
-from ui.pages.run.wall import page as wall
-from ui.pages.runs import page as runs
-from ui.pages.schedules import page as schedules
-from ui.pages.settings import page as settings
-from ui.pages.settings.workers import page as workers
-from ui.pages.shared import errors
-from ui.pages.shared.account_parts import draw_account_menu
-from ui.pages.shared.attention import AttentionFeed
-from ui.pages.tools import page as tools
-from ui.pages.traffic import page as traffic
+from ui.app.access.access import Access
+from ui.app.access.login import Login
+from ui.app.access.oidc import Provider
+from ui.app.access.sub_path import BelowSubPath
+from ui.app.backend import Backend
+from ui.app.fleet import FleetView
+from ui.app.services.services import Services
+from ui.app.settings import Locks, ServerPaths
 from ui.server.access_settings import OPEN_TO_THIS_MACHINE, AccessSettings
 from ui.server.clients import free_closed_pages
 from ui.server.grace import grace_period
@@ -57,10 +34,33 @@ from ui.server.metrics import Metrics
 from ui.server.monitoring import monitoring_routes
 from ui.server.signed_out import reload_signed_out, watch_sockets
 from ui.server.tuning import collect_young_objects, tune
-from ui.services.services import Services
-from ui.settings import Locks, ServerPaths
-from ui.web.backend import Backend
-from ui.web.fleet import FleetView
+from ui.web.components.assets import ASSETS
+from ui.web.components.theme import fill_topbar, serve_assets, set_warning
+from ui.web.components.widgets import text_link
+from ui.web.pages.accounts import page as accounts
+from ui.web.pages.accounts.audit import page as audit
+from ui.web.pages.accounts.own import page as account
+from ui.web.pages.compare import page as compare
+from ui.web.pages.fork import page as fork
+from ui.web.pages.fork.lineage import page as lineage
+from ui.web.pages.fork.variants import page as variants
+from ui.web.pages.home import page as home
+from ui.web.pages.inbox import page as inbox
+from ui.web.pages.launch import page as launch
+from ui.web.pages.notifications import page as notifications
+from ui.web.pages.run import page as run
+from ui.web.pages.run.merging import page as review
+from ui.web.pages.run.report import page as report
+from ui.web.pages.run.wall import page as wall
+from ui.web.pages.runs import page as runs
+from ui.web.pages.schedules import page as schedules
+from ui.web.pages.settings import page as settings
+from ui.web.pages.settings.workers import page as workers
+from ui.web.pages.shared import errors
+from ui.web.pages.shared.account_parts import draw_account_menu
+from ui.web.pages.shared.attention import AttentionFeed
+from ui.web.pages.tools import page as tools
+from ui.web.pages.traffic import page as traffic
 
 log = logging.getLogger('hemicycle')
 

@@ -18,8 +18,8 @@ from engine import EngineError, LocalConductor
 from engine.errors import WorkspaceError
 from engine.journal import Entry, EntryQuery
 from engine.records import RunQuery
+from ui.app.backend import Backend
 from ui.server.metrics import MEDIA, Metrics
-from ui.web.backend import Backend
 
 log = logging.getLogger('hemicycle')
 HEALTH, READY, METRICS = '/healthz', '/readyz', '/metrics'

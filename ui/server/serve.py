@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import urlsplit
 
 from engine import EngineError, LocalConductor
-from ui.access.sub_path import PATH
+from ui.app.access.sub_path import PATH
+from ui.app.backend import Backend
+from ui.app.fleet import FleetView
+from ui.app.settings import Locks, ServerPaths, secret_in_file
 from ui.server.access_settings import LOCAL_NAMES, OPEN_TO_THIS_MACHINE, AccessSettings
 from ui.server.metrics import Metrics
-from ui.settings import Locks, ServerPaths, secret_in_file
-from ui.web.backend import Backend
-from ui.web.fleet import FleetView
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -179,8 +179,8 @@ def run(  # noqa: PLR0913  (the last have defaults)
     import uvicorn
     from nicegui import core, ui
 
-    from ui.components.assets import ASSETS
     from ui.server.app import build
+    from ui.web.components.assets import ASSETS
 
     failure: Exception | None = None
 
@@ -254,10 +254,10 @@ def add_middleware(app: FastAPI, origins: Collection[str], access_settings: Acce
     from starlette.middleware.gzip import GZipMiddleware
     from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-    from ui.access.http import RequireLogin
-    from ui.access.sub_path import SubPath
     from ui.api.access import PREFIX
     from ui.api.problems import PlainErrors
+    from ui.app.access.http import RequireLogin
+    from ui.app.access.sub_path import SubPath
     from ui.server.app import MCP
     from ui.server.clients import HeadRequests, OwnRequests
     from ui.server.headers import SafeHeaders

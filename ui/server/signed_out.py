@@ -8,8 +8,8 @@ from nicegui import Client, app
 
 from engine import EngineError
 from engine.errors import SignedOut
-from ui.access.caller import IDENTITY, Identity
-from ui.web.backend import Backend
+from ui.app.access.caller import IDENTITY, Identity
+from ui.app.backend import Backend
 
 CHECK_SECONDS = 3.0
 RELOAD = 'location.reload()'

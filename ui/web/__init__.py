@@ -1,1 +1,1 @@
-"""Shared by all pages: their paths, access to the conductor, permissions, downloads."""
+"""What browsers see: pages, their building blocks, recorded steps, runs as files."""

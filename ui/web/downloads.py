@@ -20,7 +20,7 @@ from starlette.responses import FileResponse, StreamingResponse
 from engine import Conductor, EngineError
 from engine.records import RunId
 from engine.workspace import format_patch
-from ui.web.backend import Backend
+from ui.app.backend import Backend
 
 PIECE_BYTES = 1 << 18
 DIGEST = re.compile('[0-9a-f]{64}')

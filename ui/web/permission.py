@@ -9,9 +9,9 @@ from nicegui.element import Element
 
 from engine import Conductor, EngineError
 from engine.operations import Role, operations_of, parts_of
-from ui.access.caller import ANYONE, IDENTITY
-from ui.access.operations import AccountOperations
-from ui.services.operations import ServiceOperations
+from ui.app.access.caller import ANYONE, IDENTITY
+from ui.app.access.operations import AccountOperations
+from ui.app.services.operations import ServiceOperations
 
 
 def _roles(protocol: type[Any], path: str = '') -> Iterator[tuple[str, Role]]:

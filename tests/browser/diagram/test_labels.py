@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from engine import Catalog
-from ui.components.diagram.fitting import COLUMN, fit
+from ui.web.components.diagram.fitting import COLUMN, fit
 
 CROSSED = """async ([svg, edges]) => {
   const component = (await import('/hemicycle/diagram/diagram.js')).default.methods;

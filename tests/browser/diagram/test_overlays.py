@@ -5,7 +5,7 @@ import pytest
 
 from engine import Breakpoint, Catalog
 from ui.formatting.diagram.rendering import dot
-from ui.pages.run.debugger.badges import breakpoint_layer
+from ui.web.pages.run.debugger.badges import breakpoint_layer
 
 DRAW = """async ([svg, layers]) => {
   const component = (await import('/hemicycle/diagram/diagram.js')).default.methods;

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.support.teams.parallel_review import begin, everybody, position, review_conductor
-from ui.exports.offline_page import render_page
+from ui.web.exports.offline_page import render_page
 
 MAX_BYTES = 60_000
 NO_BAR = '[...document.querySelectorAll(".q-loading-bar")].every((bar) => bar.style.opacity === "0")'

@@ -11,9 +11,9 @@ from engine.errors import JournalUnavailable
 from engine.records import RunQuery
 from tests.support.harness import until
 from tests.support.pages.clicks import click, press, see
-from ui.pages.launch import page
-from ui.pages.launch.form import LaunchForm
-from ui.pages.shared.launching.budget_limits import BudgetLimits, budget_values
+from ui.web.pages.launch import page
+from ui.web.pages.launch.form import LaunchForm
+from ui.web.pages.shared.launching.budget_limits import BudgetLimits, budget_values
 
 
 class Wide(Pattern):

@@ -11,8 +11,8 @@ from engine.models.endpoint import Endpoint
 from engine.models.http.endpoint_settings import EndpointSource
 from tests.support.harness import FakeModel
 from tests.support.pages.clicks import click
-from ui.components.elements import Combobox
-from ui.pages.shared.launching.models import SIMULATED, Models
+from ui.web.components.elements import Combobox
+from ui.web.pages.shared.launching.models import SIMULATED, Models
 
 ROLES = ('researcher', 'analyzer', 'reviewer')
 

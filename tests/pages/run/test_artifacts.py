@@ -10,10 +10,10 @@ from nicegui.testing import User
 from engine import Transition
 from engine.records import Shape, StatePath, StateShape, View
 from tests.support.pages.clicks import see
-from ui.components.elements import Conversation, JsonTree
-from ui.pages.run.inspector.inspector import draw_criteria
-from ui.pages.run.panels.artifacts import LONG, Artifacts
+from ui.web.components.elements import Conversation, JsonTree
 from ui.web.downloads import _artifact
+from ui.web.pages.run.inspector.inspector import draw_criteria
+from ui.web.pages.run.panels.artifacts import LONG, Artifacts
 
 STATE = StateShape(path=StatePath('working'), name='working', parent=StatePath(''), kind='compound', role='x')
 

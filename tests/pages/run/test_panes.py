@@ -5,8 +5,8 @@ from nicegui import ui
 
 from tests.support.harness import PIPELINE_TASK, complete_run
 from tests.support.pages.clicks import click, press_labelled, see
-from ui.pages.run import panes
-from ui.pages.run.pane import Moment, Pane, Panel, RunPage
+from ui.web.pages.run import panes
+from ui.web.pages.run.pane import Moment, Pane, Panel, RunPage
 
 
 class Pulse(Pane):

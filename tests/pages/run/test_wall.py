@@ -2,7 +2,7 @@
 
 from tests.support.harness import turns
 from tests.support.pages.clicks import click, press, see
-from ui.components.widgets import Text
+from ui.web.components.widgets import Text
 
 TASK = 'Compare tea and coffee'
 MAX_LOOKS = 200

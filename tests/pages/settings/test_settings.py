@@ -13,13 +13,13 @@ from engine.models.registry import ModelRegistry
 from engine.records import Fault
 from engine.workspace import Sandbox
 from tests.support.pages.clicks import click, see
-from ui.components.theme import set_warning
+from ui.app.settings import ServerPaths
 from ui.formatting.values import byte_size, short_duration
-from ui.pages.run.agents.agent import plan_line
-from ui.pages.settings.machine import EXAMPLE
-from ui.pages.shared.launching.models import model_groups, model_problem
 from ui.server.app import UNSANDBOXED, warn_if_unsandboxed
-from ui.settings import ServerPaths
+from ui.web.components.theme import set_warning
+from ui.web.pages.run.agents.agent import plan_line
+from ui.web.pages.settings.machine import EXAMPLE
+from ui.web.pages.shared.launching.models import model_groups, model_problem
 
 PROBLEM = 'Commands are off, since there is no bwrap here: install bubblewrap.'
 

@@ -8,10 +8,10 @@ from nicegui.testing import User
 from engine import Conductor
 from engine.operations import Role
 from tests.support.pages.clicks import answer, click, see
-from ui.access.audit_log import AuditQuery
+from ui.app.access.audit_log import AuditQuery
+from ui.app.backend import Backend
+from ui.app.fleet import DrivenRun, WaitingRun, WorkerInfo
 from ui.fleet.temporal import TemporalUnavailable
-from ui.web.backend import Backend
-from ui.web.fleet import DrivenRun, WaitingRun, WorkerInfo
 
 
 class FakeFleet:

@@ -15,7 +15,7 @@ from engine.workspace import Sandbox
 from tests.processes.acp.conductor import BY_ODD, conductor_with, lone, odd
 from tests.support.harness import until, wait_for_state
 from ui.formatting.tool_calls import CallContext
-from ui.replay.conversation import agent_blocks
+from ui.web.replay.conversation import agent_blocks
 
 WORK = 'at_work'
 

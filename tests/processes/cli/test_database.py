@@ -16,8 +16,8 @@ from storage import SqlJournal, open_journal
 from storage.sqlite.migrations import APPLICATION, UNRELEASED_APPLICATION
 from tests.support.cli import Hemicycle
 from ui.__main__ import Stores
+from ui.app.settings import Settings
 from ui.cli.app import app
-from ui.settings import Settings
 
 COMMANDS = (
     ('run', 'pipeline', '--task', 'Compare tea and coffee'),

@@ -14,7 +14,7 @@ from engine import LocalConductor
 from tests.support.api import serve_api, serve_app
 from tests.support.harness import FakeModel, Lone, catalog, pipeline_reply
 from tests.support.servers.pypi import install
-from ui.web.backend import Backend
+from ui.app.backend import Backend
 
 pytestmark = pytest.mark.long
 VERSION = '0.29.1'

@@ -14,9 +14,9 @@ from nicegui.testing import User
 from engine.operations import Role
 from tests.support.cli import Hemicycle, line, until
 from tests.support.servers.http_server import Answer, local
-from ui.access.http import OPEN_PATHS
 from ui.api.access import PREFIX
 from ui.api.app import build_api
+from ui.app.access.http import OPEN_PATHS
 from ui.server.app import build
 
 PUBLIC = 'https://team.example'

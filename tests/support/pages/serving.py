@@ -9,9 +9,9 @@ from engine.journal import MemoryJournal
 from engine.records import RunId
 from engine.workspace import Sandbox
 from tests.support.harness import PIPELINE_TASK, FakeModel, complete_run
-from ui.components.theme import serve_assets
-from ui.pages.run import page as run_page
-from ui.web.backend import Backend
+from ui.app.backend import Backend
+from ui.web.components.theme import serve_assets
+from ui.web.pages.run import page as run_page
 
 
 def serve(conductor: Conductor, *pages: ModuleType) -> Backend:

@@ -14,13 +14,13 @@ from engine.records import Label, Launch, RunId, RunInfo
 from engine.records.launch import FIELDS, OPTIONS
 from ui.api.routes.launch import NewRun
 from ui.api.wire import changes_model, dump, given_fields, input_model
+from ui.app.services.notifications import Destination, UnknownDestination
+from ui.app.services.schedules import Schedule, Trigger
 from ui.cli.execution.launch_options import OWN, launch_options
 from ui.cli.execution.run import run
 from ui.cli.record_options import record_options
-from ui.components.forms.fields import fields
-from ui.components.forms.record_form import form_model
-from ui.services.notifications import Destination, UnknownDestination
-from ui.services.schedules import Schedule, Trigger
+from ui.web.components.forms.fields import fields
+from ui.web.components.forms.record_form import form_model
 
 OWN_CONTROLS = {
     'pattern', 'parameters', 'models', 'effort', 'budget', 'replay', 'paused', 'breakpoints',

@@ -47,7 +47,6 @@ from engine.records import (
     VariantOptions,
 )
 from engine.runtime import Item
-from ui.access.operations import AccountOperations
 from ui.api.client.connection import Connection
 from ui.api.client.derived import remote
 from ui.api.client.files import RemoteFiles
@@ -57,6 +56,7 @@ from ui.api.client.services import HttpServices
 from ui.api.client.watching import watch_run
 from ui.api.records import FamilyMember, SavedTest, ServerInfo, StorageUse
 from ui.api.wire import decode, dump, to_record
+from ui.app.access.operations import AccountOperations
 from ui.formatting.parameters import PatternInfo, PatternList
 
 WAIT_SECONDS = 30.0

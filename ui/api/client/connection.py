@@ -14,7 +14,7 @@ from engine import EngineError, InvalidInput
 from engine.errors import JournalError, JournalUnavailable, WorkspaceError
 from ui.api.problems import KINDS
 from ui.api.wire import decode
-from ui.network import environment_proxies, network_problem
+from ui.app.network import environment_proxies, network_problem
 
 R = TypeVar('R')
 CLASSES: Final = {kind: cls for cls, (_, kind) in KINDS.items()} | {'cannot-merge': WorkspaceError}

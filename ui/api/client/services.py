@@ -9,15 +9,15 @@ from engine.operations import implement
 from ui.api.client.connection import Connection
 from ui.api.client.derived import RemoteDoor, remote
 from ui.api.wire import decode, to_rfc3339
-from ui.services.inbox import InboxItem
-from ui.services.operations import (
+from ui.app.services.inbox import InboxItem
+from ui.app.services.operations import (
     InboxOperations,
     NotificationOperations,
     ScheduleOperations,
     ToolOperations,
     TriggerOperations,
 )
-from ui.services.schedules import Tick
+from ui.app.services.schedules import Tick
 
 
 class HttpServices:

@@ -14,8 +14,8 @@ from ui.api.dependencies import BackendDep, RequestBody, list_of, parse_timestam
 from ui.api.idempotency import IdempotentDep
 from ui.api.problems import problems
 from ui.api.wire import encode_text, wire
-from ui.services.inbox import InboxItem
-from ui.services.schedules import Tick
+from ui.app.services.inbox import InboxItem
+from ui.app.services.schedules import Tick
 
 router = APIRouter()
 SCHEDULES: list[str | Enum] = ['Schedules']

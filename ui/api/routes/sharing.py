@@ -13,8 +13,8 @@ from engine.history import Imported
 from engine.records import RunId
 from ui.api.dependencies import Engine, RequestBody, Run, contents, list_of, to_run_ids
 from ui.api.problems import Refusal, problems
-from ui.exports.formats import FORMATS, FormatName, file_name, stream_export
 from ui.web.downloads import complete_download, disk_errors
+from ui.web.exports.formats import FORMATS, FormatName, file_name, stream_export
 
 router = APIRouter(tags=['Sharing'])
 MAX_BYTES = 1 << 30

@@ -13,6 +13,8 @@ import typer
 
 from engine import LocalConductor
 from engine.agents import ToolTrial
+from ui.app.services.operations import ToolOperations
+from ui.app.services.tools import PERSON, ToolInfo, Tools
 from ui.cli.catalog.saving import open_connections
 from ui.cli.exit_codes import ExitCode
 from ui.cli.inputs import check_choice, parse_data
@@ -21,8 +23,6 @@ from ui.cli.services.opening import services_of
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import one_line, strip_control
 from ui.formatting.values import byte_size
-from ui.services.operations import ToolOperations
-from ui.services.tools import PERSON, ToolInfo, Tools
 
 EPILOG = """Examples:
 

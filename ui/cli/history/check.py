@@ -22,7 +22,7 @@ from ui.cli.output.errors import CommandError, print_error
 from ui.cli.output.reporters import print_json
 from ui.cli.remote import connect
 from ui.cli.session import Session, with_session
-from ui.exports.formats import to_yaml
+from ui.web.exports.formats import to_yaml
 
 Outcome = RegressionResult | str
 """The result for a file, or a sentence if it could not be replayed."""

@@ -17,8 +17,8 @@ from ui.cli.conductors import find_run, open_reader
 from ui.cli.options import RunName
 from ui.cli.output.errors import CommandError
 from ui.cli.session import Session, with_session
-from ui.exports.formats import FormatName, file_name, stream_export
 from ui.server.grace import exit_cleanly
+from ui.web.exports.formats import FormatName, file_name, stream_export
 
 if TYPE_CHECKING:
     from ui.api.client import HttpConductor

@@ -20,7 +20,7 @@ from ui.cli.output.reporters import print_json
 from ui.cli.session import Session, with_session
 from ui.formatting.files import size
 from ui.formatting.plain_text import strip_control
-from ui.replay.history import History
+from ui.web.replay.history import History
 
 EPILOG = """Examples:
 

@@ -19,8 +19,8 @@ from engine.history import Imported
 from ui.cli.conductors import open_conductor
 from ui.cli.output.reporters import print_json
 from ui.cli.session import Session, with_session
-from ui.exports.text import import_message
 from ui.formatting.plain_text import strip_control
+from ui.web.exports.text import import_message
 
 EPILOG = """Examples:
 

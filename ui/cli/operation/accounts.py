@@ -15,18 +15,18 @@ import typer
 from engine import InvalidInput
 from engine.host.clock import RealClock
 from engine.operations import Role
-from ui.access.access import Access
-from ui.access.audit_log import AuditQuery, as_csv, as_json_lines, row
-from ui.access.caller import TerminalIdentity
-from ui.access.operations import AccountOperations, guard_accounts
+from ui.app.access.access import Access
+from ui.app.access.audit_log import AuditQuery, as_csv, as_json_lines, row
+from ui.app.access.caller import TerminalIdentity
+from ui.app.access.operations import AccountOperations, guard_accounts
 from ui.cli.inputs import parse_time
 from ui.cli.output.step_text import console
 from ui.cli.record_options import OptionNote, record_options, with_options
 from ui.cli.remote import connect
 from ui.cli.session import Session, with_session
-from ui.exports.text import format_moment
 from ui.formatting.plain_text import strip_control
 from ui.formatting.values import count
+from ui.web.exports.text import format_moment
 
 T = TypeVar('T')
 

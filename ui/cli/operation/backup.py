@@ -12,13 +12,13 @@ from typing import Annotated
 import typer
 
 from engine.errors import Diverged, JournalDamaged, PatternError, UnknownPattern
+from ui.app.settings import BackupInfo, Settings, Storage
 from ui.cli.conductors import open_reader
 from ui.cli.exit_codes import CODES, ExitCode
 from ui.cli.output.errors import CommandError
 from ui.cli.session import Session, with_session
 from ui.formatting.values import count
 from ui.server.grace import exit_cleanly
-from ui.settings import BackupInfo, Settings, Storage
 
 EPILOG = f"""Examples:
 

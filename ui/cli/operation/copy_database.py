@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
+from ui.app.settings import Settings
 from ui.cli.exit_codes import CODES
 from ui.cli.operation.backup import Audit, audit_all, describe, report_audit
 from ui.cli.output.errors import CommandError
 from ui.cli.session import Session, with_session
 from ui.formatting.values import count
-from ui.settings import Settings
 
 EPILOG = f"""Examples:
 

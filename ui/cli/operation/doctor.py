@@ -17,13 +17,13 @@ from engine import Catalog, EngineError
 from engine.history import program_version
 from engine.records import clip
 from engine.workspace import Sandbox
+from ui.app.settings import Settings, Storage
 from ui.cli.exit_codes import ExitCode
 from ui.cli.operation.team_checks import MAX_NAMED, Finding, Level, examine_team
 from ui.cli.output.reporters import print_json
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
 from ui.formatting.values import byte_size, count, describe_tools
-from ui.settings import Settings, Storage
 
 EPILOG = """Examples:
 

@@ -16,8 +16,11 @@ from engine import Catalog, InvalidInput, LocalConductor
 from engine.errors import JournalUnavailable
 from engine.host.clock import RealClock
 from engine.runtime import LiveRuns
-from ui.access.accounts import Accounts
-from ui.access.oidc import ProviderSettings
+from ui.app.access.accounts import Accounts
+from ui.app.access.oidc import ProviderSettings
+from ui.app.services.endpoint_limits import share_limits
+from ui.app.services.files_owner import claim_files
+from ui.app.settings import Locks, ServerPaths, Settings, Storage
 from ui.cli.conductors import new_owner
 from ui.cli.exit_codes import CODES
 from ui.cli.options import FLEET, LogShape, Namespace, TemporalAddress
@@ -38,9 +41,6 @@ from ui.server.serve import (
     valid_root_path,
 )
 from ui.server.telemetry import trace_exporters
-from ui.services.endpoint_limits import share_limits
-from ui.services.files_owner import claim_files
-from ui.settings import Locks, ServerPaths, Settings, Storage
 
 if TYPE_CHECKING:
     from ui.fleet.web_fleet import WebFleet

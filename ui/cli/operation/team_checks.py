@@ -18,16 +18,16 @@ from engine.journal import Journal
 from engine.operations import Role
 from engine.records import clip
 from engine.workspace import open_folders
-from ui.access.accounts import Accounts
-from ui.access.audit_log import AuditLog, AuditQuery
-from ui.access.oidc import Provider, ProviderSettings
+from ui.app.access.accounts import Accounts
+from ui.app.access.audit_log import AuditLog, AuditQuery
+from ui.app.access.oidc import Provider, ProviderSettings
+from ui.app.services.files_owner import describe_conflict
+from ui.app.services.notifications import Channels, MailServer, Notifications
+from ui.app.services.schedules import Schedules, Triggers
+from ui.app.settings import Settings, Storage
 from ui.formatting.values import count
 from ui.server.serve import is_local, valid_origin
 from ui.server.telemetry import ADDRESSES
-from ui.services.files_owner import describe_conflict
-from ui.services.notifications import Channels, MailServer, Notifications
-from ui.services.schedules import Schedules, Triggers
-from ui.settings import Settings, Storage
 
 Level = Literal['ok', 'warning', 'broken']
 

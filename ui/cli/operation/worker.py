@@ -13,7 +13,9 @@ from engine import Catalog, InvalidInput, LocalConductor
 from engine.host.clock import RealClock
 from engine.runtime import LiveRuns
 from engine.workspace import close_folders
-from ui.access.accounts import Accounts
+from ui.app.access.accounts import Accounts
+from ui.app.services.files_owner import claim_files
+from ui.app.settings import Settings, Storage
 from ui.cli.exit_codes import CODES
 from ui.cli.options import FLEET, LogShape, Namespace, TemporalAddress
 from ui.cli.session import Session, with_session
@@ -23,8 +25,6 @@ from ui.server.monitoring import monitoring_routes
 from ui.server.observed_journal import observe
 from ui.server.serve import listen, page_url
 from ui.server.telemetry import trace_exporters
-from ui.services.files_owner import claim_files
-from ui.settings import Settings, Storage
 
 EPILOG = f"""Examples:
 

@@ -12,8 +12,8 @@ import typer
 
 from engine import EngineError, InvalidInput
 from engine.host.clock import RealClock
-from ui.access.access import Access
-from ui.access.caller import Caller
+from ui.app.access.access import Access
+from ui.app.access.caller import Caller
 from ui.cli.conductors import read_here
 from ui.cli.options import Namespace, TemporalAddress
 from ui.cli.output.reporters import print_json
@@ -23,7 +23,7 @@ from ui.formatting.plain_text import one_line, strip_control
 from ui.formatting.values import count
 
 if TYPE_CHECKING:
-    from ui.web.fleet import FleetView, WaitingRun, WorkerInfo
+    from ui.app.fleet import FleetView, WaitingRun, WorkerInfo
 
 EPILOG = """Examples:
 

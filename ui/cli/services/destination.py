@@ -9,6 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from engine import InvalidInput
+from ui.app.services.notifications import EVENT_TYPES, Destination, OutboxMessage
+from ui.app.services.notifications import parse as parse_destination
+from ui.app.services.operations import ServiceOperations
 from ui.cli.exit_codes import ExitCode
 from ui.cli.output.reporters import print_json
 from ui.cli.record_options import check_changes, record_options, with_options
@@ -16,9 +19,6 @@ from ui.cli.services.message import print_message
 from ui.cli.services.opening import find_named, with_services
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
-from ui.services.notifications import EVENT_TYPES, Destination, OutboxMessage
-from ui.services.notifications import parse as parse_destination
-from ui.services.operations import ServiceOperations
 
 EPILOG = """Examples:
 

@@ -11,6 +11,8 @@ import typer
 
 from engine import InvalidInput
 from engine.records import ANSWER, RunId
+from ui.app.services.inbox import InboxItem
+from ui.app.services.operations import ServiceOperations
 from ui.cli.conductors import claim
 from ui.cli.execution.follow import follow
 from ui.cli.execution.prompt import prompt_for
@@ -23,8 +25,6 @@ from ui.cli.output.step_text import format_time
 from ui.cli.services.opening import open_services, services_of, with_services
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import one_line, strip_control
-from ui.services.inbox import InboxItem
-from ui.services.operations import ServiceOperations
 
 EPILOG = f"""Examples:
 

@@ -7,14 +7,14 @@ from typing import Annotated, Literal
 import typer
 
 from engine import InvalidInput
+from ui.app.services.notifications import OutboxMessage
+from ui.app.services.operations import ServiceOperations
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import format_time
 from ui.cli.services.opening import with_services
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import one_line, strip_control
 from ui.formatting.values import count
-from ui.services.notifications import OutboxMessage
-from ui.services.operations import ServiceOperations
 
 EPILOG = """Examples:
 

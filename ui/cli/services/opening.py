@@ -10,11 +10,11 @@ from typing import Protocol, TypeVar
 
 from engine import Conductor, InvalidInput, LocalConductor
 from engine.errors import JournalUnavailable
+from ui.app.services.operations import ServiceOperations
+from ui.app.services.services import Services
 from ui.cli.conductors import open_conductor
 from ui.cli.remote import server_at_work
 from ui.cli.session import Session
-from ui.services.operations import ServiceOperations
-from ui.services.services import Services
 
 
 class Named(Protocol):

@@ -8,7 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from engine.records import Launch
-from ui.services.schedules import Tick
+from ui.app.services.schedules import Tick
 
 NOT_LATER = 'replay', 'paused', 'breakpoints'
 """Fields of a launch that a schedule or trigger has no options for."""

@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 from engine import InvalidInput
+from ui.app.services.operations import ServiceOperations
+from ui.app.services.schedules import Tick, Trigger
 from ui.cli.execution.launch_options import with_launch
 from ui.cli.inputs import parse_pairs
 from ui.cli.output.reporters import print_json
@@ -22,8 +24,6 @@ from ui.cli.services.started_run import (
 )
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
-from ui.services.operations import ServiceOperations
-from ui.services.schedules import Tick, Trigger
 
 EPILOG = """Examples:
 

@@ -9,10 +9,10 @@ from collections.abc import Awaitable, Callable
 from temporalio import activity
 
 from engine import LocalConductor
-from ui.access.access import Access
+from ui.app.access.access import Access
+from ui.app.services.schedules import Schedules
 from ui.fleet.heartbeat import heartbeat
 from ui.fleet.records import HANDLE
-from ui.services.schedules import Schedules
 
 
 class ScheduleHandler:

@@ -25,9 +25,9 @@ from temporalio.client import (
 )
 from temporalio.service import RPCError, RPCStatusCode
 
+from ui.app.services import schedules as ours
 from ui.fleet.records import CONTROL, SCHEDULE_WORKFLOW
 from ui.fleet.temporal import TIMEOUT, Temporal, map_errors
-from ui.services import schedules as ours
 
 PREFIX: Final = 'hemicycle-schedule-'
 FORMAT: Final = 1

@@ -24,11 +24,11 @@ from tests.support.api import serve_api
 from tests.support.harness import FakeModel, Lone, calls, catalog, start_run, until, wait_for_state
 from ui.api.access import PREFIX
 from ui.api.client import Connection, HttpConductor
+from ui.app.backend import Backend
 from ui.fleet.records import Placement
 from ui.fleet.temporal import Temporal
 from ui.fleet.web import FleetRuns
 from ui.fleet.worker import WorkerRuns
-from ui.web.backend import Backend
 
 Command = Callable[[Conductor, RunId], Awaitable[Any]]
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from temporalio.client import ScheduleCalendarSpec, ScheduleRange
 
 from engine.records import Launch
+from ui.app.services.schedules import Interval, Schedule, ScheduleSpec
 from ui.fleet.schedules.placer import temporal_schedule
-from ui.services.schedules import Interval, Schedule, ScheduleSpec
 
 SUMMER = datetime(2026, 6, 1, tzinfo=UTC).timestamp()
 """The start of four months without clock changes."""

@@ -14,7 +14,7 @@ from nicegui.testing import User
 
 from engine import LocalConductor
 from tests.support.harness import until
-from ui.components import theme
+from ui.app.backend import Backend
 from ui.server import clients
 from ui.server.app import PAGES
 from ui.server.clients import (
@@ -26,7 +26,7 @@ from ui.server.clients import (
     OwnRequests,
     free_closed_pages,
 )
-from ui.web.backend import Backend
+from ui.web.components import theme
 
 
 @pytest.fixture

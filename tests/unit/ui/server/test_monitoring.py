@@ -31,14 +31,14 @@ from tests.models.reading import endpoint, make_request
 from tests.models.speech import OpenAISpeech
 from tests.support.harness import turns, until
 from tests.support.journals.limited_space import limit_file_size
-from ui.access.access import Access
+from ui.app.access.access import Access
+from ui.app.backend import Backend
+from ui.app.services.notifications import Destination
 from ui.server import metrics, monitoring
 from ui.server.logs import PrivateFileHandler, RunLog, is_request_id, json_formatter, set_up_logging
 from ui.server.metrics import Metrics
 from ui.server.monitoring import monitoring_routes
 from ui.server.observed_journal import observe
-from ui.services.notifications import Destination
-from ui.web.backend import Backend
 
 
 class BreakableJournal(MemoryJournal):

@@ -17,12 +17,12 @@ from engine.operations import Role
 from engine.records import Launch, RunId
 from storage import open_journal
 from tests.unit.ui.cli.conftest import Doctor
-from ui.access.audit_log import AuditLog
-from ui.access.caller import Caller
-from ui.services.notifications import Destination
-from ui.services.notifications.destinations import Destinations
-from ui.services.notifications.outbox import Outbox, OutboxMessage
-from ui.services.schedules import Schedule, Schedules, ScheduleSpec, Trigger, Triggers
+from ui.app.access.audit_log import AuditLog
+from ui.app.access.caller import Caller
+from ui.app.services.notifications import Destination
+from ui.app.services.notifications.destinations import Destinations
+from ui.app.services.notifications.outbox import Outbox, OutboxMessage
+from ui.app.services.schedules import Schedule, Schedules, ScheduleSpec, Trigger, Triggers
 
 
 def prepare(doctor: Doctor, work: Callable[[Conductor], Awaitable[object]]) -> None:

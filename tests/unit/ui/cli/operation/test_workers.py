@@ -9,8 +9,8 @@ import pytest
 from engine import EngineError
 from engine.records import RunId
 from tests.support.cli import Hemicycle, json_lines
+from ui.app.fleet import DrivenRun, WaitingRun, WorkerInfo
 from ui.cli.operation import workers
-from ui.web.fleet import DrivenRun, WaitingRun, WorkerInfo
 
 
 class Fleet:

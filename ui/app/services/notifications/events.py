@@ -1,0 +1,75 @@
+"""Finds notable events in a run's steps: questions, endings, failures, budgets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from engine import Catalog, Status, Transition
+from engine.journal import Fold
+from engine.records import Instant, StatePath
+from ui.app.services.inbox.questions import find_asks
+from ui.app.services.notifications.destinations import EventType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """Something about a run to notify people of."""
+
+    event: EventType | Literal['test']
+    step: int
+    time: Instant
+    text: str
+    """A sentence."""
+    number: int = 0
+    """Counts the notices of a step."""
+    data: Mapping[str, Any] = field(default_factory=dict)
+    """Further details for programs."""
+
+
+def find_notices(catalog: Catalog, fold: Fold, steps: Iterable[Transition]) -> Iterator[Notice]:
+    """Yield the notices for `steps`, which continue a fold; the fold is advanced."""
+    waits = {state.path for state in fold.shape.states if state.waits}
+    turn: list[Transition] = []
+    for step in steps:
+        if turn and not step.raised:
+            yield from _of_turn(catalog, fold, turn, waits)
+            turn = []
+        turn.append(step)
+    if turn:
+        yield from _of_turn(catalog, fold, turn, waits)
+
+
+def _of_turn(catalog: Catalog, fold: Fold, turn: list[Transition], waits: set[StatePath]) -> Iterator[Notice]:
+    """Yield the notices for one event and its consequences."""
+    ended = fold.projection.status.ended
+    fold.apply_all(turn)
+    notices: list[Notice] = []
+    for step in turn:
+        if step.event.name in ('warn', 'exhaust') and not step.raised:
+            data = {'budget': str(step.event.data.get('budget', ''))}
+            notices.append(_notice('run.budget_warned', step, str(step.event.data.get('reason', '')), data))
+    entered = {path for step in turn for path in step.entered} & waits
+    if entered:
+        for ask in find_asks(catalog, fold.shape, fold.view):
+            if ask.at in entered and ask.step >= turn[0].seq:
+                question = {'question': ask.id, 'digest': ask.digest, 'answers': list(ask.events)}
+                notices.append(_notice('run.waiting', turn[-1], ask.text, question))
+    if fold.projection.status.ended and not ended:
+        notices.append(_ending(fold, turn[-1]))
+    for number, notice in enumerate(notices):
+        yield replace(notice, number=number)
+
+
+def _ending(fold: Fold, step: Transition) -> Notice:
+    status, reason = fold.projection.status, fold.projection.reason
+    data = {'status': str(status), 'error': reason}
+    event: EventType = 'run.failed' if status is Status.FAILED else 'run.ended'
+    done = 'Done with issues' if reason else 'Done'
+    word = {Status.FAILED: 'Failed', Status.CANCELLED: 'Cancelled'}.get(status, done)
+    return _notice(event, step, f'{word}: {reason}' if reason else word, data)
+
+
+def _notice(event: EventType, step: Transition, text: str, data: Mapping[str, Any]) -> Notice:
+    return Notice(event=event, step=step.seq, time=step.time, text=text, data=data)

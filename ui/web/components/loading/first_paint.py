@@ -1,0 +1,117 @@
+"""The first paint of a page: its words before its scripts, and one style sheet."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import jinja2
+from nicegui.client import templates
+from typing_extensions import override
+
+from ui.web.components.assets import MARK, STYLES
+from ui.web.components.loading import quasar
+from ui.web.components.loading.bundles import STATIC, Bundles
+
+IMPORTS = re.compile(r'^\s*@import url\("\{\{ prefix \| safe \}\}.*\n', re.MULTILINE)
+"""NiceGUI's style sheets that block the first paint."""
+LAYERS = '@layer theme, base, quasar, nicegui, components, utilities, overrides, quasar_importants;'
+PARTS = (
+    ('quasar', 'quasar.unimportant.prod.css'),
+    ('quasar_importants', 'quasar.important.prod.css'),
+    ('nicegui', 'nicegui.css'),
+)
+LINKS = re.compile(r'(?<= )(?:href|src|action)="(?=/(?!/))')
+COMMENTS = re.compile(r'/\*.*?\*/', re.DOTALL)
+ICONS = """
+@font-face { font-family: "Material Icons"; font-display: block; src: url(%s) format("woff2") }
+@layer base { .material-icons { font: normal 24px/1 "Material Icons"; display: inline-block;
+  text-transform: none; white-space: nowrap; direction: ltr; font-feature-settings: "liga" } }
+"""
+CRITICAL = """
+body { margin: 0 }
+#app, .nicegui-error-popup[aria-hidden="true"] { display: none }
+#first-words { position: absolute; inset: 0 0 auto; font: 14px/1.5 Inter, system-ui; color: #1a1f29 }
+#first-words header { display: flex; align-items: center; gap: 20px; height: 52px; padding: 0 20px }
+#first-words a { color: inherit; text-decoration: none; margin-inline-end: 20px }
+#first-words svg { width: 26px; height: 26px; vertical-align: middle }
+#first-words * { box-sizing: border-box }
+#first-words main { max-width: 1240px; margin: 28px auto; padding: 0 24px }
+#first-words h1 { font-size: 22px; line-height: 1.3; margin: 0 0 12px }
+#first-words p { margin: 0 }
+"""
+"""Styles for the first words; the rest is in the style sheet, which loads later."""
+REPLACE = """
+addEventListener('load', () => {
+  const app = document.getElementById('app');
+  const watch = new MutationObserver(() => done());
+  const done = () => app.firstChild && (document.getElementById('first-words')?.remove(), watch.disconnect());
+  watch.observe(app, { childList: true });
+  done();
+});
+"""
+"""Removes the first words once the page is drawn: the DOM must have only one `main`."""
+
+
+class _TemplateLoader(jinja2.BaseLoader):
+    """Loads NiceGUI's templates with bundles, and without the style sheets that `style_sheet` includes."""
+
+    def __init__(self, loader: jinja2.BaseLoader, bundles: Bundles) -> None:
+        self._loader, self._bundles = loader, bundles
+
+    @override
+    def get_source(self, environment: jinja2.Environment, template: str) -> tuple[str, Any, Any]:
+        source, file, fresh = self._loader.get_source(environment, template)
+        return self._bundles.rewrite_template(IMPORTS.sub('', source)), file, fresh
+
+
+def install_templates(bundles: Bundles) -> None:
+    """Serve pages with bundled scripts and without render-blocking style sheets."""
+    loader = templates.env.loader
+    if loader is not None and not isinstance(loader, _TemplateLoader):
+        templates.env.loader = _TemplateLoader(loader, bundles)
+        templates.env.filters |= {'bundled': bundles.rewrite_imports, 'placed': place_links}
+
+
+def place_links(html: str, prefix: str) -> str:
+    """Return HTML of ours with its links below the path of a proxy."""
+    return LINKS.sub(rf'\g<0>{prefix}', html) if prefix else html
+
+
+@functools.cache
+def style_sheet(own: tuple[str, ...], font: str) -> str:
+    """Return all styles in one text: NiceGUI's in its layers, our own, and the icons from `font`."""
+    parts = [LAYERS]
+    for layer, file in PARTS:
+        css = COMMENTS.sub('', (STATIC / file).read_text('utf-8'))
+        parts.append(f'@layer {layer} {{ {quasar.prune(css) if file.startswith("quasar") else css} }}')
+    parts += [(STYLES / f'{name}.css').read_text('utf-8') for name in own]
+    parts += [ICONS % font.removeprefix('/')]  # relative: a proxy may serve us below a path
+    parts += ['#app { display: block } body:has(#app > .nicegui-layout) #first-words { display: none }']
+    return re.sub(r'\n\s*', '\n', COMMENTS.sub('', '\n'.join(parts)))
+
+
+def head_html(sheet: str, font: str) -> str:
+    """Return links to the style sheet, which loads in parallel with the scripts, and to the font."""
+    return (
+        f'<style>{CRITICAL}</style>'
+        f'<link id="sheet" rel="stylesheet" href="{sheet}" media="print" fetchpriority="high">'
+        '<script>document.getElementById("sheet").onload = function () { this.media = "all"; };</script>'
+        f'<link rel="preload" href="{font}" as="font" type="font/woff2" crossorigin>'
+        f'<meta name="color-scheme" content="light dark"><script>{REPLACE}</script>'
+    )
+
+
+def placeholder_html(title: str, here: str, navigation: Sequence[tuple[str, str]]) -> str:
+    """Return header and title as plain HTML, shown while the scripts that draw the page are loading."""
+    links = ''.join(
+        f'<a href="{path}"{" aria-current=page" if path == here else ""}>{name}</a>'
+        for path, name in navigation
+    )
+    return (
+        f'<div id="first-words"><header><a href="/">{MARK} <b>Hemicycle</b></a><nav>{links}</nav></header>'
+        f'<main><h1>{escape(title)}</h1><p role="status">Loading…</p></main></div>'
+    )

@@ -1,0 +1,274 @@
+"""The frame of every page, and small parts: buttons, status pills, notices."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from nicegui import app, ui
+from starlette.responses import Response
+
+from engine import Status
+from ui.formatting.values import status_class, status_text
+from ui.web.components.assets import ASSETS, MARK, STYLES
+from ui.web.components.loading.bundles import Bundles
+from ui.web.components.loading.first_paint import head_html, install_templates, placeholder_html, style_sheet
+from ui.web.components.widgets import Attribute, Box, Text, set_attributes, text_link
+from ui.web.permission import require
+
+NAVIGATION = (
+    ('/', 'Home'),
+    ('/runs', 'Runs'),
+    ('/inbox', 'Inbox'),
+    ('/tools', 'Tools'),
+    ('/settings', 'Settings'),
+)
+"""The main navigation."""
+
+SHEETS = (
+    *('base', 'diagram', 'conversation', 'frame', 'pages/home', 'forms', 'pages/tools', 'pages/settings'),
+    *('pages/runs', 'dialogs', 'pages/accounts', 'run/approval_bar', 'run/run', 'run/player', 'run/panes'),
+    *('run/files', 'run/strip', 'run/report', 'run/panels'),
+    *(f'panels/{path.stem}' for path in sorted((STYLES / 'panels').glob('*.css'))),
+    *('run/stepping', 'run/artifacts', 'pages/forks', 'pages/traffic', 'pages/compare', 'pages/wall'),
+    'pages/inbox',
+)
+"""The style sheets of every page, with one for each panel; later ones take precedence."""
+
+SCRIPTS = tuple(f'frame/{name}.js' for name in ('shortcuts', 'focus', 'notifications', 'connection'))
+IMMUTABLE = 'public, max-age=31536000, immutable'
+ICONS = 'vendor/icons.woff2'
+"""The icons that pages use (see `tests/browser/icons.py`): the full set is twelve times as large."""
+
+Keys = Sequence[tuple[str, str]]
+KEYS: Keys = (
+    ('?', 'This list'),
+    ('Tab', 'Next control; with Shift, the previous one'),
+    ('Esc', 'Close a dialog or a menu'),
+)
+LIST_KEYS: Keys = (
+    ('↑ ↓', 'Next and previous run; with Shift, select them'),
+    ('← →', "The run's checkbox, link, star and menu"),
+    ('Home End', 'First and last run'),
+    ('Space', 'Select a run; with Shift, all up to it'),
+    ('Esc', 'Clear the selection'),
+    ('Ctrl Z', 'Undo a deletion'),
+)
+FORM_KEYS: Keys = (('Ctrl Enter', 'Run'),)
+
+_DARK = (
+    'html, body:not(.body--light) { background: #0e1117; color-scheme: dark }'
+    ' body:not(.body--light) #first-words { color: #e6e9ef }'
+)
+FIRST_PAINT = {True: _DARK, False: '', None: f'@media (prefers-color-scheme: dark) {{ {_DARK} }}'}
+"""Styles until the scripts run, by whether a person chose dark: a dark page must never start white."""
+
+
+def set_warning(warning: str) -> None:
+    """Show a warning in the header of every page from now on; '' removes it."""
+    app.state.warning = warning
+
+
+def fill_topbar(draw: Callable[[], None] | None) -> None:
+    """Add content to the top bar of every page from now on; None removes it."""
+    app.state.topbar = draw
+
+
+def serve_assets() -> None:
+    """Serve one style sheet and the scripts, and add them to every page."""
+    font = versioned_url(ICONS)
+    sheet = style_sheet(SHEETS, font)
+    bundles = Bundles(SCRIPTS)
+    for path, script in bundles.served.items():
+        _serve(path, script, 'text/javascript')
+    _serve('/hemicycle.css', sheet, 'text/css')
+    app.add_static_files('/hemicycle', str(ASSETS), max_cache_age=0)
+    install_templates(bundles)
+    ui.add_head_html(head_html(f'/hemicycle.css?{zlib.crc32(sheet.encode()):x}', font), shared=True)
+
+
+def _serve(path: str, text: str, kind: str) -> None:
+    """Serve a text whose links contain a hash of it, so that a browser requests it only once."""
+
+    @app.get(path, include_in_schema=False)
+    def serve() -> Response:
+        return Response(text, media_type=kind, headers={'Cache-Control': IMMUTABLE})
+
+
+def versioned_url(asset: str) -> str:
+    """Return the address of an asset, which changes with every modification of the file."""
+    return f'/hemicycle/{asset}?{int((ASSETS / asset).stat().st_mtime)}'
+
+
+class ColorScheme(ui.dark_mode, component=ASSETS / 'frame' / 'color_scheme.js'):
+    """Light, dark, or (None) the system's setting; applied only when it changes."""
+
+
+@contextmanager
+def frame(title: str, *, here: str = '', wide: bool = False, keys: Keys = ()) -> Iterator[None]:
+    """Draw a page with header and navigation.
+
+    Args:
+        title: the title of the page.
+        here: the address in the navigation that is highlighted.
+        wide: whether it uses the whole window.
+        keys: the page's own keys and what they do, for the list that `?` shows.
+    """
+    ui.page_title(f'{title} · Hemicycle')
+    chosen = app.storage.user.get('dark')
+    ui.add_head_html(f'<style>{FIRST_PAINT[chosen]}</style>')
+    dark = ColorScheme(value=chosen)
+    with ui.context.client.layout, Box('topbar', 'header') as header:
+        with Box('brand', 'a', href='/', aria_label='Hemicycle, home'):
+            ui.html(MARK, sanitize=False)
+            ui.label('Hemicycle')
+        with Box(tag='nav', aria_label='Main'):
+            for path, name in NAVIGATION:
+                link = Box(tag='a', href=path)
+                if path == here:
+                    link.props('aria-current="page"')
+                with link:
+                    ui.label(name)
+        Box('grow')
+        if draw := getattr(app.state, 'topbar', None):
+            draw()
+        _draw_warning()
+        _draw_dark_button(dark)
+    header.move(target_index=0)  # NiceGUI puts what a page draws into its `main`
+    _draw_keys_dialog(keys)
+    ui.add_body_html(placeholder_html(title, here, NAVIGATION))
+    main = Box('window' if wide else 'page')
+    skip_link('Skip to main content', main)  # before those of the page
+    with main:
+        yield
+
+
+def page_head(
+    title: str, summary: str = '', *, back: tuple[str, str] | None = None, **attributes: str
+) -> ui.element:
+    """Draw the heading of a page with a sentence on it, and return what holds them.
+
+    `back` is the address and the name of the page that a link above the heading leads to.
+    """
+    with Box('hero') as head:
+        if back:
+            path, name = back
+            text_link(path, f'← {name}', 'small back')
+        Text('h1', title, dir='auto', **attributes)
+        if summary:
+            Text('p', summary, 'muted')
+    return head
+
+
+def section_head(title: str, id: str, *, tag: str = 'h2') -> ui.element:
+    """Draw the heading of a section, and return what holds it, for controls at its other end."""
+    with Box('section-head') as head:
+        Text(tag, title, id=id)
+        Box('grow')
+    return head
+
+
+def skip_link(text: str, target: ui.element) -> None:
+    """Draw a link for keyboard users that skips to `target`, without changing the address."""
+    ui.skip_link(text, target=target).on('click.prevent', js_handler='() => {}')
+
+
+def _draw_keys_dialog(keys: Keys) -> None:
+    """Draw the list of keys; `frame/shortcuts.js` opens it."""
+    with Box('card keys-dialog', 'dialog', id='keys', aria_labelledby='keys-title'):
+        Text('h2', 'Keyboard shortcuts', id='keys-title')
+        with Box('keys', 'dl'):
+            for key, meaning in (*keys, *KEYS):
+                with Box(tag='dt'):
+                    Text('kbd', key)
+                Text('dd', meaning)
+        with Box('dialog-actions', 'form', method='dialog'):
+            button('Close', type='submit')
+
+
+def _draw_warning() -> None:
+    if warning := getattr(app.state, 'warning', ''):
+        with Box('warning', 'a', href='/settings#commands'):
+            ui.icon('gpp_maybe', size='18px')
+            ui.label(warning)
+
+
+def _draw_dark_button(dark: ColorScheme) -> None:
+    def turn(value: bool) -> None:
+        app.storage.user['dark'] = value
+        dark.set_value(value)
+
+    # By default the page follows the system: the first click must invert what is shown.
+    seen = 'document.body.classList.contains("body--dark")'
+    button = Box('btn quiet icon', 'button', aria_label='Dark or light')
+    button.on('click', lambda event: turn(not event.args), js_handler=f'() => emit({seen})')
+    with button:
+        ui.icon('contrast')
+
+
+def pill(status: Status, error: str = '') -> ui.element:
+    """Draw a run's status: a word, an icon and a colour; `error` of a done run says how it falls short."""
+    with Box(f'pill {status_class(status, error)}', 'span') as element:
+        ui.label(status_text(status, error))
+    return element
+
+
+def button(
+    text: str, *, icon: str = '', kind: str = '', label: str = '', requires: str = '', **attributes: Attribute
+) -> Box:
+    """Draw a button; without a text it is an icon, and `label` says what it does.
+
+    It is disabled for people whose role lacks the permission it `requires` (see `ui.web.permission`).
+    """
+    element = Box(f'btn {kind}{"" if text else " icon"}', 'button', **{'type': 'button'} | attributes)
+    if label:
+        set_attributes(element, aria_label=label)
+        element.tooltip(label)
+    with element:
+        if icon:
+            ui.icon(icon)
+        if text:
+            ui.label(text)
+    if requires:
+        require(element, requires)
+    return element
+
+
+@contextmanager
+def notice(kind: str, icon: str) -> Iterator[None]:
+    """Draw a permanent message of a kind: `fail`, `wait` or `info`."""
+    role = 'alert' if kind == 'fail' else 'status'
+    with Box(f'notice {kind}', role=role):
+        ui.icon(icon, size='20px')
+        with Box('grow'):
+            yield
+
+
+def text_notice(kind: str, icon: str, text: str) -> None:
+    """Draw a permanent message that is one text."""
+    with notice(kind, icon):
+        Text('p', text)
+
+
+def empty_state(icon: str, text: str) -> None:
+    """Draw a placeholder where there is nothing yet."""
+    with Box('empty'):
+        ui.icon(icon, size='30px')
+        ui.label(text)
+
+
+ORIGINS = {
+    'simulated': ('theater_comedy', 'Simulated', 'Answered by the scripted model: no provider was called'),
+    'live': ('sensors', 'Live', 'Answered by a provider'),
+    'replayed': ('replay', 'Replayed', 'Answered from a recording: no provider was called'),
+}
+
+
+def origin_chip(origin: str) -> None:
+    """Draw a chip: a word, an icon and a colour."""
+    icon, word, hint = ORIGINS[origin]
+    with Box(f'chip {origin}', 'span'):
+        ui.icon(icon, size='15px')
+        ui.label(word)
+        ui.tooltip(hint)

@@ -1,0 +1,205 @@
+"""The data of the offline page: a run, read from its first step to its last."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engine import Conductor, EngineError, Transition
+from engine.journal import Fold
+from engine.records import GuardResult, Note, RunId, RunInfo, Shape, View
+from engine.runtime import GuardExplanations
+from ui.formatting.diagram.rendering import highlight
+from ui.formatting.steps import (
+    EdgeOutcome,
+    edge_outcomes,
+    guard_answer,
+    guard_question,
+    headline,
+    path_text,
+)
+from ui.formatting.usage import usage_headline
+from ui.web.exports.text import CannotExport, note_date
+from ui.web.replay.conversation import transcript_entry
+from ui.web.replay.marks import KINDS, mark_of
+
+STEPS_PER_READ = 200
+"""Steps read at once."""
+MAX_STEPS = 20_000
+MAX_TEXT = 96 << 20
+"""Maximum characters of changes on one page; longer histories need a bundle."""
+MAX_FILE, MAX_FILES = 20_000, 200
+"""Maximum characters shown of a file, and files shown of an agent."""
+
+
+@dataclass(slots=True)
+class RunHistory:
+    """Everything the page needs from a run, as JSON values."""
+
+    info: RunInfo
+    shape: Shape
+    view: View
+    """The run at its last step."""
+    steps: list[dict[str, Any]]
+    files: list[dict[str, Any]]
+
+
+async def read_pages(conductor: Conductor, info: RunInfo) -> AsyncIterator[list[Transition]]:
+    """Read the run's current steps, a page at a time."""
+    for first in range(0, info.seq, STEPS_PER_READ):
+        yield await conductor.transitions(info.id, after=first, until=min(first + STEPS_PER_READ, info.seq))
+
+
+async def read_history(conductor: Conductor, run: RunId) -> RunHistory:
+    """Read a run. Raises `UnknownRun`, `CannotExport` if it is too long for one page."""
+    info = await conductor.info(run)
+    if info.seq > MAX_STEPS:
+        raise CannotExport(
+            f'it has {info.seq:,} steps, and a page holds {MAX_STEPS:,} at most: save it as a bundle'
+        )
+    shape = await conductor.shape(run)
+    reader = _Reader(info, shape, await conductor.notes(run), await conductor.explain_guards(run))
+    async for steps in read_pages(conductor, info):
+        await asyncio.to_thread(reader.add, steps)
+    view = reader.fold.view
+    return RunHistory(
+        info=info,
+        shape=shape,
+        view=view,
+        steps=reader.steps,
+        files=await _list_changes(conductor, info, view.files),
+    )
+
+
+class _Reader:
+    """Reads the steps once, in order."""
+
+    def __init__(
+        self, info: RunInfo, shape: Shape, notes: Sequence[Note], explanations: GuardExplanations
+    ) -> None:
+        self._notes: dict[int, list[Note]] = {}
+        for note in notes:
+            self._notes.setdefault(note.seq, []).append(note)
+        self.fold, self.steps = Fold(info.id, shape), list[dict[str, Any]]()
+        self._shape, self._explanations, self._text = shape, explanations, 0
+        self._visits: dict[str, list[int]] = {}
+        self._state: dict[str, Any] = {}
+
+    def add(self, steps: Sequence[Transition]) -> None:
+        for step in steps:
+            self.fold.apply(step)
+            self.steps.append(self._step(step))
+            if self._text > MAX_TEXT:
+                raise CannotExport('it has too much text for one page: save it as a bundle')
+
+    def _step(self, step: Transition) -> dict[str, Any]:
+        view = self.fold.view
+        mark = mark_of(step, self._shape.marks, self._visits)
+        for path in step.entered:
+            self._visits.setdefault(path, []).append(step.seq)
+        changes = [[change.op, change.path, change.value] for change in step.changes]
+        if step.event.name == 'start':
+            changes.insert(0, ['replace', '/memory', step.event.data.get('memory', {})])
+        block = transcript_entry(step, self._shape)
+        notes = [[note.text, note_date(note)] for note in self._notes.get(step.seq, ())]
+        self._text += sum(len(text) for text, _ in notes)
+        self._text += sum(_length(change[2]) for change in changes) + len(block['text'] if block else '')
+        return _drop_empty(
+            time=step.time,
+            title=headline(step),
+            raised=step.raised,
+            attempt=step.event.attempt if step.event.attempt > 1 else 0,
+            error=str(step.event.data.get('error') or ''),
+            entered=step.entered,
+            moves=[[path_text(edge.source), path_text(edge.dest)] for edge in step.edges],
+            lit={
+                name: paths
+                for name, paths in highlight(self._shape, view, step).items()
+                if paths and name not in ('visited', 'traversed')
+            },
+            outcomes=[_outcome(outcome, self._explanations) for outcome in edge_outcomes(step, self._shape)],
+            changes=changes,
+            block=block,
+            mark=[mark.kind, mark.text, KINDS[mark.kind].glyph] if mark else None,
+            notes=notes,
+            now=self._now(view),
+        )
+
+    def _now(self, view: View) -> dict[str, Any]:
+        """Return the values shown for the whole run that differ from the step before."""
+        state = {
+            'status': view.status.value,
+            'where': ', '.join(map(path_text, view.active)),
+            'used': usage_headline(view.usage),
+            'waiting': view.waiting,
+            'error': view.error,
+            'budget': [
+                [kind, gauge.used, gauge.limit, gauge.exhausted] for kind, gauge in view.budget.items()
+            ],
+            'spending': [
+                [path_text(path), usage_headline(spent.total), sorted(spent.models)]
+                for path, spent in sorted(view.spending.items())
+            ],
+        }
+        fresh = {name: value for name, value in state.items() if self._state.get(name) != value}
+        self._state = state
+        return fresh
+
+
+def _outcome(outcome: EdgeOutcome, explanations: GuardExplanations) -> dict[str, Any]:
+    return {
+        'to': path_text(outcome.edge.dest) or 'itself',
+        'taken': outcome.taken,
+        'reason': outcome.reason,
+        'guards': [[_answer(guard, explanations), guard.value is guard.wanted] for guard in outcome.guards],
+    }
+
+
+def _answer(guard: GuardResult, explanations: GuardExplanations) -> str:
+    question = guard_question(guard.name, explanations.says(guard.source, guard.dest, guard.name))
+    return f'{question} {guard_answer(expected=guard.wanted, value=guard.value)}'
+
+
+def _drop_empty(**fields: Any) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value}
+
+
+def _length(value: Any) -> int:
+    if isinstance(value, Mapping):
+        return sum(len(key) + _length(item) for key, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return sum(map(_length, value))
+    return len(value) if isinstance(value, str) else 5
+
+
+async def _list_changes(
+    conductor: Conductor, info: RunInfo, snapshots: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Return each agent's files at the end, with the beginning of their text."""
+    turns = []
+    for agent, snapshot in snapshots.items():
+        try:
+            files = await conductor.workspaces.files(info.id, snapshot)
+            rows = [
+                [
+                    file.path,
+                    file.size,
+                    await _read_text(conductor, info.id, file.digest) if file.digest else '',
+                ]
+                for file in files[:MAX_FILES]
+            ]
+        except EngineError as error:
+            rows = [[str(error), 0, '']]
+            files = []
+        turns.append({'agent': path_text(agent), 'files': rows, 'more': max(0, len(files) - MAX_FILES)})
+    return turns
+
+
+async def _read_text(conductor: Conductor, run: RunId, digest: str) -> str:
+    content = await conductor.workspaces.content(run, digest)
+    if b'\0' in content[:1_000]:
+        return 'Not a text file.'
+    text = content[: MAX_FILE * 4].decode(errors='replace')
+    return text if len(text) <= MAX_FILE else f'{text[:MAX_FILE]}\n… cut here'

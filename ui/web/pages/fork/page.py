@@ -1,0 +1,93 @@
+"""The fork page: the fork form next to the step it starts from."""
+
+from __future__ import annotations
+
+from nicegui import ui
+
+from engine import Conductor, EngineError, Transition
+from engine.agents import agents_of
+from engine.records import RunId, RunInfo, Shape, View
+from ui.app.backend import Backend
+from ui.formatting.diagram.folding import default_folds
+from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, highlight, svg
+from ui.formatting.forks import turn_sentence
+from ui.formatting.steps import headline
+from ui.formatting.values import parse_number
+from ui.web.components.elements import Diagram
+from ui.web.components.theme import FORM_KEYS, frame, page_head, text_notice
+from ui.web.components.widgets import Box, Text
+from ui.web.pages.fork.form import ForkForm
+from ui.web.pages.fork.variant import Origin
+from ui.web.pages.shared import errors
+from ui.web.pages.shared.run.context import agent_name
+from ui.web.routing import serve_page
+
+
+def register(backend: Backend) -> None:
+    """Serve `/runs/{run}/fork?at=17`; the default is the newest step that can continue."""
+
+    @serve_page('/runs/{run}/fork')
+    async def page(run: str, at: str = '') -> None:
+        conductor = backend()
+        try:
+            info = await conductor.info(RunId(run))
+            pattern, shape = conductor.catalog.pattern(info.pattern), await conductor.shape(info.id)
+            last = await _open_until(conductor, info)
+            requested = parse_number(at)
+            step = last if requested is None else min(requested, last)
+            step = step and await conductor.turn_end(info, step)
+            view = await conductor.view(info.id, step)
+            steps = await conductor.transitions(info.id, after=max(step - 1, 0), until=step)
+        except EngineError as error:
+            errors.read_error(error)
+            return
+        agents = {str(state.path): agent_name(shape, state.path) for state in shape.states if state.role}
+        origin = Origin(info=info, view=view, pattern=pattern, roles=agents_of(pattern), agents=agents)
+        with frame(f'Fork · {info.title}', keys=FORM_KEYS):
+            _draw_head(info, step, step if requested is None else requested)
+            with Box('launch'):
+                forker = ForkForm(backend, origin)
+                await _draw_step(shape, view, steps[0] if steps else None)
+        ui.timer(0.1, forker.load, once=True)
+
+
+async def _open_until(conductor: Conductor, info: RunInfo) -> int:
+    """Return the last step from which the run can continue."""
+    if not info.status.ended:
+        return info.seq
+    before = await conductor.transitions(info.id, after=max(0, info.seq - 50))
+    resumable = [step.seq for step in before if step.active and not step.raised]
+    for seq in reversed(resumable):
+        if not (await conductor.view(info.id, await conductor.turn_end(info, seq))).status.ended:
+            return seq
+    return 0
+
+
+def _draw_head(info: RunInfo, step: int, requested: int) -> None:
+    begin = min(requested, step)
+    page_head(
+        f'Fork from step {begin}',
+        'A new run continues from this step. The original is not changed.',
+        back=(f'/runs/{info.id}?at={begin}', f'{info.title}, step {begin}'),
+    )
+    if requested > step:
+        text_notice(
+            'info',
+            'info',
+            f'The run had ended at step {requested}; step {step} is the last one it can continue from.',
+        )
+    elif 0 < requested < step:
+        text_notice('info', 'info', turn_sentence(requested, step))
+
+
+async def _draw_step(shape: Shape, view: View, step: Transition | None) -> None:
+    with Box('panel launch-chart', 'section', aria_labelledby='chart'):
+        with Box('panel-head'):
+            Text('h2', f'Step {step.seq}: {headline(step)}' if step else 'Before the first step', id='chart')
+        with Box('launch-diagram'):
+            if not has_graphviz():
+                text_notice('wait', 'account_tree', GRAPHVIZ_MISSING)
+                return
+            drawn = await svg(shape, folded=default_folds(shape))
+            drawing = Diagram(drawn, title=shape.title, states=[state.path for state in shape.states])
+            drawing.highlight(highlight(shape, view, step, visited=list(view.entered)))

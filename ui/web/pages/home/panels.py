@@ -1,0 +1,224 @@
+"""Panels of the home page: open requests, active runs, models, coding agents, and starting a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nicegui import ui
+
+from engine import EngineError, Status
+from engine.models.scripted import Sample
+from engine.records import RunQuery, Shape
+from ui.app.backend import Backend
+from ui.formatting.steps import duration
+from ui.formatting.values import as_sentence, count
+from ui.web.components.diagram.fitting import Room, fit
+from ui.web.components.elements import Diagram
+from ui.web.components.theme import button, pill
+from ui.web.components.widgets import Box, NativeSelect, Text, draw_changes, link, text_link
+from ui.web.pages.shared.attention import Attention, RequestList
+from ui.web.pages.shared.connect import ConnectDialog
+from ui.web.pages.shared.launching.samples import Starter, samples
+
+POLL_SECONDS = 1.0
+RUNNING = RunQuery(status=(Status.RUNNING,), limit=6)
+FIRST = 'pipeline'
+"""The pattern shown to new users."""
+ROOM: Room = (800, 130)
+"""Width and height of the animated diagram in a window of 1440 pixels."""
+STATE_SECONDS = 0.9
+"""Seconds in each state of the animated diagram."""
+
+
+class NeedsYou:
+    """Requests that wait for a person, with buttons to answer them; hidden if there are none."""
+
+    def __init__(self, attention: Attention) -> None:
+        self._attention = attention
+        with Box('section', 'section', aria_labelledby='waiting') as self._section:
+            self._title = Text('h2', 'Needs you', id='waiting')
+            with Box('card'):
+                self._list = RequestList(self._attention, self._show_count)
+        self._section.set_visibility(False)
+
+    async def load(self) -> None:
+        """Load the list and start polling."""
+        await self._poll()
+        ui.timer(POLL_SECONDS, self._poll, immediate=False)
+
+    async def _poll(self) -> None:
+        await self._attention.refresh()
+        self._list.show()
+
+    def _show_count(self, total: int) -> None:
+        self._section.set_visibility(bool(total))
+        self._title.show(f'Needs you ({total})')
+
+
+class RunningNow:
+    """The running runs; hidden if there are none."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._drawn: dict[str, tuple[tuple[str, str], ui.element]] = {}
+        self._clocks: dict[str, Text] = {}
+        with Box('section', 'section', aria_labelledby='running') as self._section:
+            with Box('section-head'):
+                self._title = Text('h2', 'Running now', id='running')
+                Box('grow')
+                text_link('/wall', 'Agents side by side', 'small')
+            self._list = Box('card running-list', 'ul')
+        self._section.set_visibility(False)
+
+    async def load(self) -> None:
+        """Load the list and start polling."""
+        await self._poll()
+        ui.timer(POLL_SECONDS, self._poll, immediate=False)
+
+    async def _poll(self) -> None:
+        try:
+            page = await self._backend().runs(RUNNING)
+        except EngineError:
+            return  # the list of runs reports it
+        self._section.set_visibility(bool(page.runs))
+        self._title.show(f'Running now ({page.total})')
+        titles = {str(info.id): (str(info.id), info.title or info.id) for info in page.runs}
+        draw_changes(self._list, self._drawn, titles, self._draw)
+        self._clocks = {run: self._clocks[run] for run in titles}
+        now = self._backend().clock.now()
+        for info in page.runs:
+            self._clocks[info.id].show(f'step {info.seq} · {duration(now - info.created)}')
+
+    def _draw(self, titled: tuple[str, str]) -> ui.element:
+        run, title = titled
+        with Box(tag='li') as entry, link(f'/runs/{run}', 'running-run'):
+            pill(Status.RUNNING)
+            Text('b', title, 'grow')
+            self._clocks[run] = Text('span', '', 'muted num small')
+        return entry
+
+
+def models_card(backend: Backend) -> None:
+    """Draw the card that shows where replies come from, with a button to connect a model."""
+
+    def draw() -> None:
+        infos = backend().catalog.registry.endpoint_infos()
+        connected = [info.endpoint for info in infos if not info.problem]
+        summary.show(
+            f'Connected: {", ".join(connected[:4])}.'
+            if connected
+            else 'Simulated: no key, no network, no cost.'
+        )
+        problems.clear()
+        with problems:
+            for info in infos:
+                if info.problem and info.found == 'file':
+                    Text('li', f'{info.endpoint} is unavailable. {as_sentence(info.problem)}')
+
+    with Box('card home-card', 'section', aria_labelledby='home-models'):
+        Text('h2', 'Models', id='home-models')
+        summary = Text('p', '', 'muted')
+        problems = Box('muted small', 'ul')
+        connect = ConnectDialog(backend, draw)
+        connect_button = button('Connect a model', icon='add', kind='small', requires='endpoints.save')
+        connect_button.on('click', connect.open)
+    draw()
+
+
+def agents_card(backend: Backend) -> None:
+    """Draw the card of installed coding agents, with the samples that use agents."""
+    here = backend().catalog
+    usable = [info.title for info in here.agents.infos() if not info.problem and not info.simulated]
+    summary = f'Installed: {", ".join(usable)}.' if usable else 'None installed; a simulated one is included.'
+    starter = Starter(backend)
+    with Box('card home-card', 'section', aria_labelledby='home-agents'):
+        Text('h2', 'Coding agents', id='home-agents')
+        Text('p', f'Claude, Codex, Gemini, OpenCode and others can take any role. {summary}', 'muted')
+        with Box('home-actions'):
+            for name, pattern in here.patterns.items():
+                for sample in samples(pattern):
+                    if sample.models:
+                        _play_button(starter, name, sample)
+        text_link('/wall', 'Agents side by side', 'small')
+
+
+def _play_button(
+    starter: Starter, pattern: str, sample: Sample, title: str = '', kind: str = 'small'
+) -> None:
+    play = button(title or sample.title, icon='play_arrow', kind=kind, requires='start')
+    play.tooltip(sample.about)
+    play.on('click', lambda: starter.start_sample(pattern, sample))
+
+
+def new_run_card(backend: Backend) -> ui.element:
+    """Draw the pattern picker with its start buttons; return the card."""
+    patterns = backend().catalog.patterns
+    starter = Starter(backend)
+    with Box('card home-card', 'section', aria_labelledby='home-new') as card:
+        Text('h2', 'New run', id='home-new')
+        titles = {
+            name: pattern.title for name, pattern in sorted(patterns.items(), key=lambda item: item[1].title)
+        }
+        chosen = NativeSelect(titles, value=FIRST if FIRST in titles else next(iter(titles), ''))
+        chosen.props('aria-label="Pattern"')
+        with Box('home-actions'):
+            button('Configure…', kind='small').on('click', lambda: ui.navigate.to(f'/launch/{chosen.value}'))
+            run = button('Run a sample', icon='play_arrow', kind='small primary', requires='start')
+
+        async def start() -> None:
+            if ready := samples(patterns[chosen.value]):
+                await starter.start_sample(chosen.value, ready[0])
+            else:
+                ui.navigate.to(f'/launch/{chosen.value}')
+
+        run.on('click', start)
+    return card
+
+
+class FirstRun:
+    """For users without runs: an animated diagram of a pattern and a button to run its sample."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._shape: Shape = backend().catalog.draw(FIRST)
+        self._path = [
+            state.path
+            for state in self._shape.states
+            if not state.parent and not (state.kind == 'final' and state.outcome != 'done')
+        ]
+        self._folded = frozenset(state.path for state in self._shape.states if state.role)
+        self._room: Room = (0, 0)
+        self._at = 0
+        with Box('card first-run', 'section', aria_labelledby='first-run'):
+            with Box('first-head'):
+                with Box('grow'):
+                    Text('h2', 'See it work', id='first-run')
+                    agents = count(sum(bool(state.role) for state in self._shape.states), 'agent')
+                    words = f'{agents.capitalize()} take turns; every step is recorded and can be replayed.'
+                    Text('p', words, 'muted')
+                ready = samples(backend().catalog.patterns[FIRST])
+                if ready:
+                    _play_button(Starter(backend), FIRST, ready[0], 'Run this sample', 'primary')
+            self._drawing = Diagram(
+                '', title=self._shape.title, label=f'State diagram of {self._shape.title}, moving'
+            )
+            self._drawing.on_resize(self._lay_out)
+
+    async def load(self) -> None:
+        """Draw the diagram and start the animation."""
+        await self._lay_out(*ROOM)
+        ui.timer(STATE_SECONDS, self._advance)
+
+    async def _lay_out(self, width: int, height: int, _by_user: bool = False) -> None:
+        """Draw the whole diagram, in the direction that fits best."""
+        if (width, height) != self._room:
+            self._room = (width, height)
+            drawn, _ = await fit(self._shape, self._room, folded=self._folded)
+            self._drawing.show(drawn)
+            self._drawing.highlight(self._highlights())
+
+    def _advance(self) -> None:
+        self._at = (self._at + 1) % len(self._path)
+        self._drawing.highlight(self._highlights())
+
+    def _highlights(self) -> dict[str, Any]:
+        return {'active': [self._path[self._at]], 'visited': self._path[: self._at]}

@@ -1,0 +1,423 @@
+"""The launch form: drafts, earlier inputs, a diagram, the start button and the usage to expect."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from statistics import median
+from typing import Any
+
+from nicegui import app, ui
+
+from engine import Budget, Conductor, EngineError, InvalidInput, Pattern, Status
+from engine.models.scripted import Sample
+from engine.records import Launch, RunInfo, RunQuery, Shape, Usage
+from ui.app.backend import Backend
+from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz
+from ui.formatting.usage import dollars
+from ui.formatting.values import ago
+from ui.web.components.breakpoints.debug_options import DebugOptions
+from ui.web.components.diagram.fitting import Room, fit
+from ui.web.components.diagram.save_menu import save_menu
+from ui.web.components.diagram.zoom_controls import zoom_buttons
+from ui.web.components.elements import Diagram
+from ui.web.components.forms.form import RUN_KEYS, Form
+from ui.web.components.forms.record_form import form_model
+from ui.web.components.menus import PickerItem, picker
+from ui.web.components.theme import button, text_notice
+from ui.web.components.widgets import Box, Text, set_attributes, set_class
+from ui.web.pages.launch.efforts import Efforts
+from ui.web.pages.shared.launching.budget_limits import BudgetLimits, budget_values
+from ui.web.pages.shared.launching.models import Models
+from ui.web.pages.shared.launching.recording_picker import RecordingPicker, is_recorded
+from ui.web.pages.shared.launching.samples import (
+    MAX_OFFERED,
+    Starter,
+    distinct_inputs,
+    is_known,
+    newest_runs,
+    samples,
+)
+
+DEBOUNCE_SECONDS = 0.4
+"""Seconds without a change before the diagram is redrawn and the draft saved."""
+DRAFT_LIMIT = 60_000
+"""Maximum length of a saved draft, in characters of JSON."""
+LARGE = 'Enlarge the diagram'
+REPLAYED = 'Replay: answers come from the recording. No provider is called; it is free.'
+
+LOOK_BACK = 20
+"""Number of newest finished runs considered."""
+NO_RUN = 'Usage cannot be estimated: no run of this pattern has ended yet.'
+
+
+class LaunchForm:
+    """The form of one pattern, and everything next to it."""
+
+    def __init__(self, backend: Backend, pattern: type[Pattern]) -> None:
+        """Draw it; `load` completes it."""
+        self._backend, self._pattern = backend, pattern
+        self._draft_key = ' '.join(filter(None, ('drafts', backend.caller.name)))
+        """The storage key of this browser's drafts; each account has its own."""
+        self._starter = Starter(backend)
+        self._large = False
+        self._shape: Shape | None = None
+        self._ready = False
+        self._typical_use = TypicalUse()
+        with Box('launch') as self._page:
+            with Box('card launch-form'):
+                self._pickers = Box('picks')
+                self._replay = RecordingPicker(self._on_models_edit)
+                self._form = Form(pattern.Parameters, on_change=self._on_edit)
+                for name, why in pattern.unavailable().items():
+                    self._form.controls[name].restrict_to_default(why)
+                with Box() as self._role_section:
+                    self._models = Models(backend().catalog.registry, on_change=self._on_models_edit)
+                    self._efforts = Efforts(on_change=self._on_edit)
+                self._limits = Form(BudgetLimits, on_change=self._on_edit)
+                hidden = () if backend.access else ('private',)
+                self._options = Form(
+                    form_model(Launch, group='Options', without=hidden), on_change=self._on_edit
+                )
+                fields = pattern.Memory.model_fields
+                self._debugging = DebugOptions(lambda: self._shape, fields, on_change=self._on_edit)
+                with Box('form-foot'):
+                    self._problem = Box('ghost')
+                    with Box('launch-actions'):
+                        self._run = button('Run', icon='play_arrow', kind='primary big', requires='start')
+                        self._run.on('click', self.start)
+                        Text('kbd', 'Ctrl')
+                        Text('kbd', 'Enter')
+                        with Box('pricing', 'p', role='status') as self._pricing:
+                            self._icon = ui.icon('theaters', size='18px')
+                            self._cost = Text('span', '')
+                        button('Reset form', kind='quiet').on('click', self._reset)
+            with Box('panel launch-chart', 'section', aria_labelledby='chart'):
+                with Box('panel-head'):
+                    Text('h2', 'Diagram', id='chart')
+                    Box('grow', 'span')
+                    zoom_buttons(lambda: self._diagram)
+                    save_menu(lambda: self._shape, lambda: self._folded)
+                    self._size = button('', icon='open_in_full', kind='quiet small large', label=LARGE)
+                    set_attributes(self._size, aria_pressed='false')
+                    self._size.on('click', self._enlarge)
+                self._chart = Box('launch-diagram')
+        self._page.on('keydown', self.start, js_handler=RUN_KEYS)
+        self._debounce = ui.timer(DEBOUNCE_SECONDS, self._on_settled, active=False, immediate=False)
+        self._diagram: Diagram | None = None
+        self._room: Room = (480, 490)
+        self._folded: frozenset[str] = frozenset()
+
+    def _enlarge(self) -> None:
+        """Toggle between the diagram alone and the form next to it."""
+        self._large = not self._large
+        set_class(self._page, 'charted', on=self._large)
+        set_attributes(self._size, aria_pressed=str(self._large).lower())
+
+    def _show_models(self) -> None:
+        live, words = (
+            (False, REPLAYED) if self._replay.run else self._models.describe(has_scenario=self._is_known())
+        )
+        if live:
+            limits, _ = self._limits.parse()
+            budget = limits.budget if isinstance(limits, BudgetLimits) else None
+            words = f'{words} {self._typical_use.sentence(self._models.price, budget)}'
+        self._role_section.set_visibility(self._replay.run is None)
+        self._icon.props(f'name={"bolt" if live else "replay" if self._replay.run else "theaters"}')
+        set_class(self._pricing, 'live', on=live)
+        self._cost.show(words)
+
+    def _is_known(self) -> bool:
+        return is_known(self._pattern, self._form.parse()[0])
+
+    async def load(self, earlier: RunInfo | None, *, replay: bool = False) -> None:
+        """Offer samples and earlier inputs, restore the draft, draw the diagram.
+
+        Args:
+            earlier: an earlier run whose input is used.
+            replay: whether to answer from its recording as well.
+        """
+        self._restore(earlier, replay=replay)  # before the first await, after which the page may be in use
+        self._form.focus(prevent_scroll=True)  # without scrolling: the page opens at its top
+        if self._shape is not None:
+            await self._draw(self._shape)
+        self._typical_use = await typical_use(self._backend(), self._pattern.name)
+        await self._draw_pickers()
+        self._show_models()
+        await self._show_field_notes()
+        self._ready = True
+        ui.timer(0.1, self._models.load, once=True)
+
+    def _restore(self, earlier: RunInfo | None, *, replay: bool) -> None:
+        draft = app.storage.user.get(self._draft_key, {}).get(self._pattern.name)
+        if earlier is not None:
+            self._form.set_values(earlier.parameters)
+        elif draft:
+            self._form.fill(draft.get('form', {}))
+        self._update_roles()  # the calls below need the roles
+        if earlier is not None:
+            self._fill_from_run(earlier, named=True)
+            self._replay.use(earlier if replay else None)
+        elif draft:
+            self._options.fill(draft.get('options', {}))
+            self._limits.fill(draft.get('budget', {}))
+            self._debugging.fill(draft.get('debugging', {}))
+            self._models.fill(draft.get('models', {}))
+            self._efforts.fill(draft.get('effort', {}))
+
+    async def _draw_pickers(self) -> None:
+        now, runs = self._backend().clock.now(), await newest_runs(self._backend(), self._pattern.name)
+
+        def items_of(infos: Iterable[RunInfo], choose: Callable[[RunInfo], None]) -> list[PickerItem]:
+            return [
+                PickerItem(title=info.title, note=ago(info.created, now), on_choose=partial(choose, info))
+                for info in infos
+            ]
+
+        ready = [
+            PickerItem(
+                title=sample.title, note=sample.about, on_choose=partial(self._fill_from_sample, sample)
+            )
+            for sample in samples(self._pattern)
+        ]
+        before = items_of(distinct_inputs(runs), self._fill_from_run)
+        recorded = items_of([info for info in runs if is_recorded(info)][:MAX_OFFERED], self._replay_run)
+        with self._pickers:
+            for text, icon, items in (
+                ('Samples', 'auto_awesome', ready),
+                ('Earlier inputs', 'history', before),
+                ('Recordings', 'replay', recorded),
+            ):
+                if items:
+                    picker(text, icon, items)
+        self._pickers.set_visibility(bool(ready or before))
+
+    def _fill_parameters(self, parameters: Mapping[str, Any]) -> None:
+        self._replay.use(None)
+        self._form.set_values(parameters)
+        self._form.check()
+
+    def _fill_from_sample(self, sample: Sample) -> None:
+        """Fill in a sample and its models."""
+        self._fill_parameters(sample.parameters)
+        self._update_roles()
+        self._models.fill_from_run(sample.models)
+        self._models.check()
+        self._on_models_edit()
+
+    def _fill_from_run(self, info: RunInfo, *, named: bool = False) -> None:
+        """Fill in everything an earlier run was started with; its title and tags only if `named`."""
+        self._fill_parameters(info.parameters)
+        launch = Launch.of(info) if named else replace(Launch.of(info), title='', tags=())
+        self._options.set_values({name: getattr(launch, name) for name in self._options.controls})
+        self._limits.set_values(budget_values(info.budget))
+        self._debugging.fill(info.options)
+        self._models.fill_from_run(info.models)
+        self._efforts.fill(launch.effort)
+        self._models.check()
+        self._on_models_edit()
+
+    def _replay_run(self, info: RunInfo) -> None:
+        """Replay the recording of a run, with its input."""
+        self._fill_from_run(info)
+        self._replay.use(info)
+
+    def _reset(self) -> None:
+        self._replay.use(None)
+        self._form.set_values({})
+        self._options.set_values({})
+        self._limits.set_values({})
+        self._debugging.fill({})
+        self._models.fill({})
+        self._efforts.fill({})
+        self._on_models_edit()
+        self._form.focus()
+
+    def _on_edit(self) -> None:
+        if self._ready:
+            self._debounce.deactivate()
+            self._debounce.activate()
+
+    def _on_models_edit(self) -> None:
+        self._show_models()
+        self._on_edit()
+
+    async def _on_settled(self) -> None:
+        self._debounce.deactivate()
+        self._save_draft(
+            {
+                'form': self._form.raw,
+                'models': self._models.raw,
+                'effort': self._efforts.chosen,
+                'budget': self._limits.raw,
+                'options': self._options.raw,
+                'debugging': self._debugging.raw,
+            }
+        )
+        self._show_models()
+        if shape := self._update_roles():
+            await self._draw(shape)
+        await self._show_field_notes()
+
+    async def _show_field_notes(self) -> None:
+        """Show notes at the fields on what their values mean on this machine."""
+        parsed, _ = self._form.parse()
+        notes = await self._pattern.sample(parsed.model_dump(mode='json')).field_notes() if parsed else {}
+        for name, control in self._form.controls.items():
+            control.show_note(notes.get(name, ''))
+
+    def _save_draft(self, draft: dict[str, Any] | None) -> None:
+        drafts = dict(app.storage.user.get(self._draft_key, {}))
+        drafts.pop(self._pattern.name, None)
+        if draft is not None and len(json.dumps(draft)) <= DRAFT_LIMIT:
+            drafts[self._pattern.name] = draft
+        app.storage.user[self._draft_key] = drafts
+
+    def _update_roles(self) -> Shape | None:
+        """Update the role fields to the chart; return the chart if it has changed."""
+        parsed, _ = self._form.parse()
+        try:
+            shape = self._backend().catalog.draw(
+                self._pattern.name, parsed.model_dump(mode='json') if parsed else None
+            )
+        except EngineError:
+            return None
+        if shape == self._shape or (parsed is None and self._shape is not None):
+            return None
+        self._shape = shape
+        roles = [role for state in shape.states for role in state.roles or (state.role,) if role]
+        self._models.set_roles(roles)
+        self._efforts.set_roles(roles)
+        return shape
+
+    async def _draw(self, shape: Shape) -> None:
+        drawn, self._folded = await fit(shape, self._room, active=(shape.initial,))
+        states = [state.path for state in shape.states]
+        if self._diagram is None:
+            with self._chart:
+                if drawn:
+                    self._diagram = Diagram(drawn, title=self._pattern.title, states=states)
+                    self._diagram.on_resize(self._on_resize)
+                else:
+                    Text(
+                        'p', GRAPHVIZ_MISSING if not has_graphviz() else 'The chart cannot be drawn.', 'empty'
+                    )
+        elif drawn:
+            self._diagram.show(drawn, states)
+
+    async def _on_resize(self, width: int, height: int, _by_user: bool) -> None:
+        if (width, height) != self._room and self._shape is not None:
+            self._room = (width, height)
+            await self._draw(self._shape)
+
+    async def start(self) -> None:
+        """Start the run, or show the problems."""
+        if self._starter.busy:
+            return
+        parameters, limits, options = self._form.check(), self._limits.check(), self._options.check()
+        models = self._replay.run is not None or (self._models.check() & self._efforts.check())
+        if parameters is None or limits is None or options is None or not models:
+            for part in (self._options, self._limits, self._efforts, self._models, self._form):
+                part.focus_problem()  # in reverse order: the first problem on the page keeps the focus
+            return
+        self._problem.clear()
+        self._show_busy(True)
+        chosen = BudgetLimits.model_validate(limits.model_dump())
+        try:
+            await self._starter.start(
+                self._pattern.name,
+                parameters.model_dump(mode='json'),
+                models={} if self._replay.run else self._models.chosen,
+                effort={} if self._replay.run else self._efforts.chosen,
+                budget=chosen.budget,
+                **(options.model_dump() | self._debugging.options | self._replay.options),
+            )
+        except InvalidInput as error:
+            self._show_problems(error.problems)
+        except EngineError as error:
+            with self._problem:
+                text_notice('fail', 'error', f'The run could not be started: {error}. Your input is kept.')
+        else:
+            self._ready = False  # Lists that load only now would save the draft again.
+            self._debounce.deactivate()
+            self._save_draft(None)
+            return
+        self._show_busy(False)
+
+    def _show_problems(self, problems: Mapping[str, str]) -> None:
+        """Show each problem at its field: `models.judge`, `budget.tokens`, or a parameter's own name."""
+        parts = {
+            'models': self._models,
+            'effort': self._efforts,
+            'budget': self._limits,
+            'breakpoints': self._debugging,
+        }
+        by_part: dict[str, dict[str, str]] = {part: {} for part in ('', *parts)}
+        if problem := problems.get('replay', ''):
+            with self._problem:
+                text_notice('fail', 'error', f'The run could not be started: {problem}.')
+        for name, problem in problems.items():
+            part, _, field = name.partition('.')
+            by_part[part if part in parts else ''][field if part in parts else name] = problem
+        self._models.show_problems(by_part['models'])
+        self._efforts.show_problems(by_part['effort'])
+        self._limits.show_problems(by_part['budget'])
+        self._debugging.show_problems(by_part['breakpoints'])
+        self._form.show_problems(by_part[''])
+        for form in (self._limits, self._efforts, self._models, self._form):
+            form.focus_problem()
+
+    def _show_busy(self, busy: bool) -> None:
+        set_class(self._run, 'busy', on=busy)
+        if busy:
+            self._run.props('disabled')
+        else:
+            self._run.props(remove='disabled')
+
+
+@dataclass(frozen=True, slots=True)
+class TypicalUse:
+    """The median usage of earlier runs."""
+
+    usage: Usage = field(default_factory=Usage)
+    runs: int = 0
+
+    def sentence(self, price: Callable[[Usage], float | None], budget: Budget | None) -> str:
+        """Return what the next run is likely to use and cost, and its limits.
+
+        Args:
+            price: returns the dollars for a usage with the chosen models; None if unknown.
+            budget: the limits at which the run ends.
+        """
+        most = [dollars(budget.cost)] if budget and budget.cost else []
+        most += [f'{budget.tokens:,} tokens'] if budget and budget.tokens else []
+        bound = f' It ends at {" or ".join(most)}.' if most else ''
+        if not self.runs:
+            return f'{NO_RUN}{bound}'
+        paid = price(self.usage)
+        about = f', about {dollars(paid)} with these models' if paid is not None else ''
+        return f'Similar runs used {self.usage.total:,} tokens (median of {self.runs}){about}.{bound}'
+
+
+async def typical_use(conductor: Conductor, pattern: str) -> TypicalUse:
+    """Return the median usage of the newest finished runs, only of live ones if there are any."""
+    try:
+        page = await conductor.runs(RunQuery(pattern=pattern, status=(Status.DONE,), limit=LOOK_BACK))
+    except EngineError:
+        return TypicalUse()
+    ended = [info for info in page.runs if info.usage.total]
+    return _middle([info for info in ended if not info.simulated] or ended)
+
+
+def _middle(runs: Sequence[RunInfo]) -> TypicalUse:
+    if not runs:
+        return TypicalUse()
+    usage = Usage(
+        input=round(median(info.usage.input for info in runs)),
+        output=round(median(info.usage.output for info in runs)),
+        calls=round(median(info.usage.calls for info in runs)),
+        source='estimated',
+    )
+    return TypicalUse(usage, len(runs))

@@ -1,0 +1,41 @@
+"""The launch page: a pattern's form with samples, and its diagram."""
+
+from __future__ import annotations
+
+from fastapi import Request
+
+from engine import EngineError
+from engine.records import RunId
+from ui.app.backend import Backend
+from ui.formatting.values import first_sentence
+from ui.web.components.theme import FORM_KEYS, frame, page_head
+from ui.web.components.widgets import text_link
+from ui.web.pages.launch.form import LaunchForm
+from ui.web.pages.shared import errors
+from ui.web.routing import serve_page, traffic_path
+
+
+def register(backend: Backend) -> None:
+    """Serve the page."""
+
+    @serve_page('/launch/{pattern}')
+    async def launch(request: Request, pattern: str) -> None:
+        pattern_class = backend().catalog.patterns.get(pattern)
+        if pattern_class is None:
+            errors.unknown_pattern(backend, pattern)
+            return
+        again, replay = None, request.query_params.get('replay', '')
+        if run := replay or request.query_params.get('again', ''):
+            try:
+                again = await backend().info(RunId(run))
+            except EngineError:
+                again = None
+        with frame(f'Configure {pattern_class.title}', keys=FORM_KEYS):
+            with page_head(
+                f'Configure {pattern_class.title}',
+                first_sentence(pattern_class.summary),
+                back=('/', 'All patterns'),
+            ):
+                text_link(traffic_path(pattern_class.name), 'Traffic: all runs on one diagram', 'small')
+            launcher = LaunchForm(backend, pattern_class)
+            await launcher.load(again, replay=bool(replay))

@@ -1,0 +1,322 @@
+"""The agents of a run: a row of stages, and a pane for each agent of the stage that is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nicegui import ui
+from typing_extensions import override
+
+from engine import Status
+from engine.errors import WorkspaceError
+from engine.history import report_of
+from engine.records import Usage, View, is_within
+from ui.formatting.debugger import pause_sentence
+from ui.formatting.steps import clock_end, duration, path_text
+from ui.formatting.usage import usage_summary
+from ui.formatting.values import count, status_class, status_text
+from ui.web.components.copy_buttons import copy_buttons
+from ui.web.components.elements import Conversation, Engagement, Splitters, batch_updates
+from ui.web.components.theme import button, empty_state, origin_chip
+from ui.web.components.widgets import Box, CachedElement, Text, set_class
+from ui.web.pages.run.agents.agent import AgentPane
+from ui.web.pages.run.agents.regions import columns_for, lay_out_panes, tracks
+from ui.web.pages.run.agents.stages import RESULT, Stage, StageRow, VisibleAgents, stages_of, work_in_progress
+from ui.web.pages.run.pane import Moment, Panel, RunPage
+from ui.web.replay.conversation import json_to_markdown
+from ui.web.replay.history import History, latest
+
+MIN_HEIGHT, MIN_WIDTH = '150px', '150px'
+
+
+class AgentPanes(Panel):
+    """All agents of a run. The stage at work is shown, unless a person has picked or is reading another.
+
+    Panes change in place, and nothing around them moves. While they do not follow the run, a button
+    names the stage at work and switches to it.
+    """
+
+    title = 'Agents'
+
+    def __init__(self, page: RunPage) -> None:
+        super().__init__(page)
+        context = page.context
+        self._stages = stages_of(context)
+        self._selection = VisibleAgents(context.shape, context.history)
+        self._moment: Moment | None = None
+        self._live = True
+        self._picked = ''
+        """The stage that a person picked, if any."""
+        self._engaged = False
+        """Whether the focus or the selection is in a pane."""
+        self._visible_agents: list[str] = []
+        """The agents that are shown."""
+        self._stage = ''
+        """The stage that is shown; if several are, that of the first agent."""
+        self._enlarged = ''
+        """The enlarged pane, if any."""
+        self._wide = False
+        self._counts: dict[str, int] = {}
+        """File counts by snapshot."""
+        self._result_text = ''
+        """The result as Markdown."""
+        self._panes: dict[str, AgentPane] = {}
+        with Box('agents') as self.root:
+            self._row = StageRow(self._stages, context.history, self._pick)
+            page.draw('above agents')
+            with Box('stage') as self._grid:
+                self._splits = Splitters()
+                Engagement(self._set_engaged)
+                self._draw_result()
+                for state in context.shape.states:
+                    if state.role:
+                        self._panes[state.path] = pane = AgentPane(state, context, self._enlarge)
+                        pane.root.set_visibility(False)  # until it is known whether any agent has started
+                with Box('panel no-agents') as self._nobody:
+                    empty_state('hourglass_empty', 'No agent has started yet.')
+            self._follow = button('', kind='follow')
+            self._follow_text = Text('span', '')
+            self._follow_text.move(self._follow)
+            self._follow.classes(remove='icon').on('click', lambda: self._pick(''))
+            self._follow.set_visibility(False)
+
+    @override
+    def follow(self, moment: Moment) -> None:
+        if self._live and not moment.live:
+            for pane in self._panes.values():
+                pane.clear_stream()
+        self._live = moment.live
+
+    @override
+    def show(self, moment: Moment) -> None:
+        """Arrange and fill the panes."""
+        self._moment, view, live = moment, moment.view, moment.live
+        ended = view.status.ended and self._has_result(view)
+        now = [] if ended else self._selection.at_work(view)
+        stage = RESULT if ended else self._stage_of(now)
+        if self._picked:
+            self._stage = self._picked
+            self._visible_agents = self._picked_agents(view, now)
+        elif not (self._engaged and live and self._stage):
+            self._stage, self._visible_agents = stage, now
+        self._enlarged = self._enlarged if self._enlarged in self._visible_agents else ''
+        for path, pane in self._panes.items():
+            is_shown = path in self._visible_agents
+            pane.root.set_visibility(is_shown and self._enlarged in ('', path))
+            pane.pin(is_shown and len(self._visible_agents) > 1, enlarged=path == self._enlarged)
+            if is_shown:
+                files = self._counts.get(view.files.get(path, ''), 0)
+                words = count(files, 'file') if files else ''
+                read = self._engaged and live
+                pane.show(
+                    view,
+                    view.agents.get(path),
+                    live=live,
+                    may_control=moment.may_control,
+                    files=words,
+                    being_read=read,
+                )
+            else:
+                pane.track(view)
+        self._arrange()
+        self._nobody.set_visibility(not self._visible_agents and self._stage != RESULT)
+        self._show_result(view, is_shown=self._stage == RESULT)
+        self._show_stages(view, stage, now)
+
+    @override
+    async def complete(self, moment: Moment) -> None:
+        """Count the files of the agents' folders at this step, and show the counts."""
+        view = moment.view
+        unknown = {digest for digest in view.files.values() if digest not in self._counts}
+        for digest in unknown:
+            try:
+                files = await self.context.conductor.workspaces.files(self.context.run, digest)
+            except WorkspaceError:
+                continue  # the files tab reports it
+            self._counts[digest] = len(files)
+        if unknown and self._moment and self._moment.view.seq == view.seq:
+            self.refresh()
+
+    def set_wide(self, wide: bool) -> None:
+        """Set whether the panes also have the width of the diagram."""
+        self._wide = wide
+        self._arrange()
+
+    @override
+    def stream(self, text: Mapping[str, Sequence[tuple[str, str]]]) -> None:
+        with batch_updates():
+            for path, pieces in text.items():
+                if path in self._panes:
+                    self._panes[path].append(pieces)
+
+    @property
+    def streamed(self) -> int:
+        """Characters of replies that are being streamed now."""
+        return sum(pane.streamed for pane in self._panes.values())
+
+    @override
+    def tick(self, moment: Moment, now: float) -> None:
+        view = moment.view
+        live, now = moment.live and not view.status.ended, clock_end(view, now)
+        for pane in self._panes.values():
+            if pane.root.visible:
+                pane.tick(view, now, live=live)
+        self._row.show_caption(self._describe_activity(view, now))
+
+    def refresh(self) -> None:
+        """Show the current view again, after more of the history has been read or the choice has changed."""
+        if self._moment:
+            self.show(self._moment)
+
+    def reveal_question(self, agent: str) -> None:
+        """Show the pane of an agent that asks a question, and focus the answer."""
+        self._pick(self._stage_of([agent]))
+        self._panes[agent].focus_question()
+
+    def _stage_of(self, agents: Sequence[str]) -> str:
+        return next((stage.key for stage in self._stages if agents and agents[0] in stage.agents), '')
+
+    def _picked_agents(self, view: View, now: Sequence[str]) -> list[str]:
+        """Return the agents of the picked stage; while it is at work, those shown without a pick."""
+        works = any(is_within(leaf, path) for leaf in view.active for path in now)
+        if works and self._picked == self._stage_of(now):
+            return list(now)
+        picked = next((stage for stage in self._stages if stage.key == self._picked), None)
+        return self._selection.active_agents(picked, view) if picked else []
+
+    def _show_stages(self, view: View, key: str, now: Sequence[str]) -> None:
+        self._row.show(view, self._stage, has_result=view.status.ended and self._has_result(view))
+        title = ''
+        if key and key != self._stage:
+            title = next((stage.title for stage in self._stages if stage.key == key), 'the result')
+        elif not self._picked:
+            waiting = (
+                pane.next_agent
+                for path, pane in self._panes.items()
+                if path in self._visible_agents and pane.next_agent
+            )
+            others = (self.context.name_of(path) for path in now if path not in self._visible_agents)
+            title = next(waiting, '') or next(others, '')
+        self._follow.set_visibility(bool(title))
+        if title:
+            self._follow_text.show(f'Show {title}')
+
+    def _describe_activity(self, view: View, now: float) -> str:
+        """Describe how the shown stage joined, what the engine is doing, or the active state."""
+        stage = next((stage for stage in self._stages if stage.key == self._stage), None)
+        joined = stage is not None and len(stage.agents) > 1 and stage.key not in view.entered
+        if stage and joined and (self._picked or view.status.ended):
+            return join_summary(stage, view, self.context.history)
+        if not view.active:
+            return ''
+        if not view.status.ended:
+            if activity := work_in_progress(self.context.shape, view):
+                return f'{activity} · {duration(now - view.time)}'
+            leaf = view.active[0]
+            since = view.entered.get(leaf, (0, now))[1]
+            more = f' and {len(view.active) - 1} more' if len(view.active) > 1 else ''
+            where = f'{path_text(leaf).capitalize()}{more}'
+            if view.paused:
+                return f'{pause_sentence(view.stopped) or "Paused"} · {where}'
+            return f'{where} · {duration(now - since)}'
+        return f'{path_text(view.active[0]).capitalize()} after {count(view.seq, "step")}'
+
+    def _set_engaged(self, engaged: bool) -> None:
+        self._engaged = engaged
+        set_class(self._grid, 'read', on=engaged)
+
+    def _pick(self, key: str) -> None:
+        self._picked, self._engaged = key, False
+        self.refresh()
+
+    def _enlarge(self, path: str) -> None:
+        self._enlarged = '' if self._enlarged == path else path
+        self.refresh()
+
+    def _arrange(self) -> None:
+        panes = [self._enlarged] if self._enlarged else self._visible_agents
+        columns = columns_for(len(panes), wide=self._wide)
+        rows = -(-len(panes) // columns)
+        self._grid.style(
+            f'grid-template-columns: {tracks(columns, "c", MIN_WIDTH)};'
+            f'grid-template-rows: {tracks(max(rows, 1), "r", MIN_HEIGHT)}'
+        )
+        for path, cell in zip(panes, lay_out_panes(len(panes), columns), strict=True):
+            self._panes[path].root.style(cell.style)
+        self._splits.show(columns, rows)
+
+    def _draw_result(self) -> None:
+        with Box('panel agent result', 'section', aria_label='Result') as self._result:
+            with Box('panel-head'):
+                ui.icon('flag')
+                ui.label('Result').classes('agent-name')
+                self._origins = CachedElement('ghost', 'span')
+                self._verdict = ui.label().classes('muted small')
+                Box('grow', 'span')
+                with Box(tag='span') as self._copy_buttons:
+                    copy_buttons('result', lambda: ('result.md', self._result_text))
+            with Box('panel-body', tabindex='0'):
+                self._answer = Conversation([], label='Result', follow=False)
+        self._result.set_visibility(False)
+
+    def _answer_of(self, view: View) -> Any:
+        shape = self.context.shape
+        return view.memory.get(shape.answer) if shape.answer and view.status.ended else None
+
+    def _has_result(self, view: View) -> bool:
+        return bool(self._answer_of(view)) or bool(view.error)
+
+    def _show_result(self, view: View, *, is_shown: bool) -> None:
+        self._result.set_visibility(is_shown)
+        if is_shown:
+            answer = self._answer_of(view)
+            failed = view.status is not Status.DONE or bool(view.error)
+            self._result.classes(replace=f'panel agent result {status_class(view.status, view.error)}')
+            why = f':** {view.error}' if view.error else '.**'
+            text = f'**{status_text(view.status, view.error)}{why}\n\n' if failed else ''
+            body = answer if isinstance(answer, str) else json_to_markdown(str(answer or ''))
+            shape = self.context.shape
+            if body and shape.answer == shape.field('report'):
+                body = report_of(self.context.conductor.catalog, shape, view).text
+            self._result_text = body or ''
+            self._copy_buttons.set_visibility(bool(self._result_text))
+            self._answer.show([{'kind': 'text', 'text': text + self._result_text}])
+            short = view.status is not Status.DONE and bool(body)
+            if self._origins.clear_if_changed(view.origins):
+                with self._origins:
+                    for origin in view.origins:
+                        origin_chip(origin)
+            self._verdict.set_text('last draft before the run ended' if short else '')
+
+
+def join_summary(stage: Stage, view: View, history: History) -> str:
+    """Summarize what the agents of a stage did up to this step; '' if none has started."""
+    agents = {path: view.agents[path] for path in stage.agents if path in view.agents}
+    if not agents:
+        return ''
+    failed = sum(bool(agent.get('problem')) for agent in agents.values())
+    tools = sum(
+        part['kind'] == 'call'
+        for agent in agents.values()
+        for message in agent.get('messages', ())
+        for part in message['parts']
+    )
+    spent = sum((view.spending[path].total for path in agents if path in view.spending), Usage())
+    stay = latest(history.stays, stage.key, view.seq)
+    facts = [
+        f'joined at step {stay.seq}' if stay else '',
+        f'{sum(map(_has_answered, agents.values()))} of {len(agents)} answered',
+        f'{failed} failed' if failed else '',
+        count(tools, 'tool call') if tools else '',
+        usage_summary(spent),
+        duration(stay.until - stay.since) if stay else '',
+    ]
+    return ' · '.join(filter(None, facts))
+
+
+def _has_answered(agent: Mapping[str, Any]) -> bool:
+    """Return whether its last message is an answer rather than a call or a task."""
+    last = (agent.get('messages') or [{'role': '', 'parts': ()}])[-1]
+    asks = any(part['kind'] == 'call' for part in last['parts'])
+    return not agent.get('problem') and last['role'] == 'assistant' and not asks

@@ -1,0 +1,100 @@
+"""Ready-made inputs: samples that the scripted model knows, and earlier inputs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from nicegui import ui
+from pydantic import BaseModel
+
+from engine import Conductor, EngineError, Pattern
+from engine.models.scripted import Sample, has_scenario, scenarios
+from engine.records import RunInfo, RunQuery
+from ui.app.backend import Backend
+
+MAX_SEARCHED = 60
+"""Number of newest runs searched for earlier inputs and recordings."""
+MAX_OFFERED = 8
+"""Maximum number of earlier inputs, and of recordings, that are offered."""
+
+
+def samples(pattern: type[Pattern]) -> list[Sample]:
+    """Return the pattern's samples, its own example first."""
+    example = _example(pattern)
+    offered = scenarios(pattern.name)
+    if offered:
+        return sorted(offered, key=lambda sample: not _contains(sample, example or {}))
+    if example is None:
+        return []
+    return [Sample(name='example', title=f'{pattern.title}: example', about='', task='', parameters=example)]
+
+
+def is_known(pattern: type[Pattern], parameters: BaseModel | None) -> bool:
+    """Return whether the scripted model has a scenario for an input; True for an incomplete input."""
+    if parameters is None:
+        return True
+    values = parameters.model_dump(mode='json')
+    return has_scenario(pattern.name, pattern.sample(values).task, values)
+
+
+def _contains(sample: Sample, example: Mapping[str, Any]) -> bool:
+    return all(sample.parameters.get(name) == value for name, value in example.items())
+
+
+def _example(pattern: type[Pattern]) -> dict[str, Any] | None:
+    """Return the first example of each field; None if a required field has none."""
+    example: dict[str, Any] = {}
+    for name, field in pattern.Parameters.model_fields.items():
+        if field.examples:
+            example[name] = field.examples[0]
+        elif field.is_required():
+            return None
+    return example
+
+
+async def newest_runs(conductor: Conductor, pattern: str) -> Sequence[RunInfo]:
+    """Return the newest runs of the pattern; none if the journal cannot be read."""
+    try:
+        return (await conductor.runs(RunQuery(pattern=pattern, limit=MAX_SEARCHED))).runs
+    except EngineError:
+        return ()
+
+
+def distinct_inputs(runs: Iterable[RunInfo]) -> list[RunInfo]:
+    """Return the first runs with distinct inputs."""
+    distinct: dict[str, RunInfo] = {}
+    for info in runs:
+        distinct.setdefault(json.dumps(info.parameters, sort_keys=True, default=str), info)
+    return list(distinct.values())[:MAX_OFFERED]
+
+
+class Starter:
+    """Starts one run and opens it; clicks while it is starting are ignored."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend, self.busy = backend, False
+
+    async def start(self, pattern: str, parameters: Mapping[str, Any], **options: Any) -> None:
+        """Start a run and open its page. Raises `EngineError`."""
+        if self.busy:
+            return
+        self.busy = True
+        try:
+            run = (await self._backend().start(pattern, parameters, **options)).id
+        except BaseException:
+            self.busy = False
+            raise
+        ui.navigate.to(f'/runs/{run}')
+
+    async def start_sample(self, pattern: str, sample: Sample) -> bool:
+        """Start a sample and open its page, or show why it does not start; return whether it does."""
+        try:
+            await self.start(
+                pattern, sample.parameters, models=sample.models, title=sample.title, tags=('sample',)
+            )
+        except EngineError as error:
+            ui.notify(f'The sample did not start: {error}', type='negative', close_button='Close')
+            return False
+        return True

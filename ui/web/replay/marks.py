@@ -10,7 +10,19 @@ from engine import Transition
 from engine.records import ENGINE_EVENTS, Change, MarkField, RecoverData, calls_of, payload
 from ui.formatting.steps import path_text, reason_text
 
-Kind = Literal['error', 'human', 'pause', 'budget', 'verdict', 'revision', 'restart', 'note', 'tool']
+Kind = Literal[
+    'error',
+    'human',
+    'pause',
+    'budget',
+    'rejected',
+    'approved',
+    'verdict',
+    'revision',
+    'restart',
+    'note',
+    'tool',
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +34,7 @@ class MarkKind:
     glyph: str
     """Its shape: unique, so that no kind is identified by colour alone."""
     key: str
-    """The key that jumps to the next one; with Shift, to the previous one."""
+    """The key that jumps to the next one; with Shift, to the previous one. Kinds may share a key."""
 
 
 KINDS: Mapping[Kind, MarkKind] = {
@@ -30,6 +42,8 @@ KINDS: Mapping[Kind, MarkKind] = {
     'human': MarkKind('answer of a person', '●', 'h'),
     'pause': MarkKind('pause', '‖', 'p'),
     'budget': MarkKind('budget warning', '◔', 'b'),
+    'rejected': MarkKind('sent back', '✗', 'v'),
+    'approved': MarkKind('approved', '✓', 'v'),
     'verdict': MarkKind('verdict', '◆', 'v'),
     'revision': MarkKind('revision', '↺', 'r'),
     'restart': MarkKind('restart', '⟳', 'g'),
@@ -37,8 +51,12 @@ KINDS: Mapping[Kind, MarkKind] = {
     'tool': MarkKind('tool call', '⚒', 't'),
 }
 """Most severe first: that one gives merged marks their shape."""
+JUMPS: Mapping[str, tuple[Kind, ...]] = {
+    sort.key: tuple(kind for kind, other in KINDS.items() if other.key == sort.key) for sort in KINDS.values()
+}
+"""By key: the kinds of marks that it jumps between; the last one names them all."""
 UNDRAWN = ('tool',)
-"""Kinds you can jump to but that are not drawn over the slider: there are too many."""
+"""Kinds you can jump to but that have no flag: there are too many."""
 
 HUMAN = {
     'cancel': 'cancelled the run',
@@ -68,6 +86,8 @@ class Mark:
     seq: int
     kind: Kind
     text: str
+    at: str = ''
+    """The state that the step's event was addressed to."""
 
 
 def marks_of(
@@ -81,7 +101,11 @@ def marks_of(
         visits: the states entered before it, each with the steps that entered it.
     """
     candidates = [_event_mark(transition), *_turns(transition, fields, visits), _tools(transition)]
-    return [Mark(seq=transition.seq, kind=mark[0], text=mark[1]) for mark in candidates if mark]
+    return [
+        Mark(seq=transition.seq, kind=mark[0], text=mark[1], at=transition.event.at)
+        for mark in candidates
+        if mark
+    ]
 
 
 def mark_of(
@@ -163,13 +187,24 @@ def _turns(
         yield _return(transition, visits)
     output = transition.event.data.get('output')
     if isinstance(output, Mapping) and isinstance(output.get('approved'), bool):
-        yield 'verdict', 'approved' if output['approved'] else 'sent back'
+        yield ('approved', 'approved') if output['approved'] else ('rejected', 'sent back')
     elif isinstance(output, Mapping) and isinstance(output.get('verdict'), str) and 'agrees' not in output:
-        yield 'verdict', output['verdict']  # of one reviewer: in a debate it is only a position
+        yield (
+            _verdict(output['verdict']),
+            output['verdict'],
+        )  # of one reviewer: in a debate it is only a position
     joint = written.get('verdict')
     if isinstance(joint, Mapping):
         verdict = str(joint.get('verdict', '')).replace('_', ' ').lower()
-        yield 'verdict', ': '.join(filter(None, (verdict, str(joint.get('best') or ''))))
+        yield _verdict(verdict), ': '.join(filter(None, (verdict, str(joint.get('best') or ''))))
+
+
+def _verdict(words: str) -> Kind:
+    """Return the kind of a verdict, by the word that it begins with."""
+    word = words.replace('_', ' ').lower()
+    if word.startswith('approve'):
+        return 'approved'
+    return 'rejected' if word.startswith(('request', 'reject', 'revise')) else 'verdict'
 
 
 def _writes(change: Change, marked: MarkField) -> bool:

@@ -161,10 +161,11 @@ def test_the_diagram_follows_the_slider_without_delay(page, finished):
     page.mouse.down()
     page.mouse.move(place['x'] + 0.12 * place['width'], y)
     thumb, drawing = page.locator('.thumb'), page.locator('.diagram svg')
-    for part in (0.3, 0.5, 0.69, 0.62):
+    for part in (0.3, 0.5, 0.7, 0.62):
         page.mouse.move(place['x'] + part * place['width'], y)
         step = thumb.get_attribute('data-step')
         expect(drawing).to_have_attribute('data-step', step)
+    expect(page.locator('[id="s:analyzing.thinking"]')).to_be_attached()  # the server expands what is active
     quick = page.evaluate(LIT)
     page.locator('.diagram').first.evaluate('(box) => getElement(Number(box.id.slice(1))).draw()')
     expect(drawing).to_have_attribute('data-step', step)  # even if the layout changes meanwhile

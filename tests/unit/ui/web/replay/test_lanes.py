@@ -6,8 +6,8 @@ import pytest
 
 from engine import Event, LocalConductor, Transition
 from engine.records import RunId, Shape, StatePath, StateShape
-from ui.web.pages.shared.run.lane_bar import LaneNews, lane_names
 from ui.web.replay.index import Index
+from ui.web.replay.lane_news import LaneNews, lane_names
 from ui.web.replay.lanes import WORKS, Lanes
 from ui.web.replay.live import Follower
 from ui.web.replay.marks import KINDS

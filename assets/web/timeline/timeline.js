@@ -37,6 +37,7 @@ export class Timeline {
     this.equal = this.folded = this.dragging = false;
     this.clock = null; // while the run goes on: seconds since its first step, and when that was so
     this.pointers = new Map();
+    this.ranks = new Map(kinds.map(([name], index) => [name, index]));
     this.build(label);
     this.resizeObserver = new ResizeObserver(() => this.layOut());
     this.resizeObserver.observe(this.field);
@@ -126,7 +127,8 @@ export class Timeline {
   }
 
   // scale
-  get seconds() { // from the first step to the right end of the whole
+  get seconds() { return this.frozen ?? this.whole; }
+  get whole() { // from the first step to the right end of the whole
     const running = this.clock ? this.clock.seconds + (performance.now() - this.clock.read) / 1000 : 0;
     return Math.max(this.fixedSeconds ?? 0, running, (this.times.at(-1) ?? 0) / 1000, 0.001);
   }
@@ -190,6 +192,7 @@ export class Timeline {
   }
   paint() {
     if (!this.width || !this.canvas.height) return;
+    this.frozen = this.whole; // of one moment, however long it takes to draw
     const context = this.canvas.getContext("2d"), ratio = devicePixelRatio || 1;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, this.width, this.lanesHeight + this.axis);
@@ -197,29 +200,38 @@ export class Timeline {
     for (let lane = 0; lane < (this.folded ? 1 : this.lanes.length); lane += 1) context.fillRect(0, this.gap + lane * this.row + this.row / 2 - 0.5, this.width, 1);
     this.paintAxis(context, this.seconds);
     this.blocks.forEach(({ list, longest }, lane) => this.paintLane(context, lane, list, longest));
-    for (const block of this.open) this.paintBlock(context, block, -1);
+    for (const block of this.open) this.paintOngoing(context, block);
     context.fillStyle = this.colours.cut;
     for (const step of this.cuts) context.fillRect(Math.round(this.xOf(this.partOf(step))) - 1, 0, 2, this.lanesHeight);
     this.drawMarks();
+    this.frozen = null;
+  }
+  get scale() { // the x of a step or of a time in milliseconds is `offset + factor * it`
+    const factor = this.width / (this.to - this.from), offset = -this.from * factor;
+    return this.equal || !this.times.length ? { factor: factor / Math.max(this.head - 1, 1), offset } : { factor: factor / (1000 * this.seconds), offset };
   }
   paintLane(context, lane, list, longest) {
-    const first = this.stepAt(0), last = this.stepAt(this.width) + 1;
+    const first = this.stepAt(0), last = this.stepAt(this.width) + 1, { factor, offset } = this.scale, { times, equal, width } = this;
+    const xOf = equal ? (step) => offset + factor * (step - 1) : (step) => offset + factor * times[step - 1];
+    const tops = KINDS.map((kind) => this.topOf(lane, kind)), heights = KINDS.map((kind) => this.heightOf(kind)), colours = KINDS.map((kind) => this.colours[kind]);
     let filled = -1; // the last pixel that a narrow block has filled: far out, blocks merge
     for (let index = firstWhere(list.length, (at) => list[at][3] >= first); index < list.length; index += 1) {
       const block = list[index];
       if (block[3] - longest > last) break;
-      if (block[2] <= last) filled = this.paintBlock(context, block, filled);
+      if (block[2] > last) continue;
+      const left = Math.max(xOf(block[2]), 0), size = Math.min(xOf(block[3]), width) - left, kind = block[1];
+      if (size < 2 && Math.floor(left) <= filled) continue;
+      if (size < 2) filled = Math.floor(left);
+      context.fillStyle = colours[kind];
+      context.fillRect(left, tops[kind], Math.max(size > 4 ? size - 1 : size, 1), heights[kind]);
     }
   }
-  paintBlock(context, block, filled) {
-    const { left, right } = this.extent(block), kind = KINDS[block[1]];
-    if (right < 0 || left > this.width) return filled;
-    const begin = Math.max(left, 0), width = Math.min(right, this.width) - begin;
-    if (width < 1 && Math.floor(begin) <= filled) return filled;
-    const height = Math.max(Math.round((this.row - 3) * SHARES[kind]), 2), lane = this.folded ? 0 : block[0];
+  heightOf(kind) { return Math.max(Math.round((this.row - 3) * SHARES[kind]), 2); }
+  topOf(lane, kind) { return this.gap + (this.folded ? 0 : lane) * this.row + (this.row - this.heightOf(kind)) / 2; }
+  paintOngoing(context, block) {
+    const { left, right } = this.extent(block), kind = KINDS[block[1]], begin = Math.max(left, 0);
     context.fillStyle = this.colours[kind];
-    context.fillRect(begin, this.gap + lane * this.row + (this.row - height) / 2, Math.max(width > 4 ? width - 1 : width, 1), height);
-    return width < 1 ? Math.floor(begin) : filled;
+    if (left <= this.width && right >= 0) context.fillRect(begin, this.topOf(block[0], kind), Math.max(Math.min(right, this.width) - begin, 1), this.heightOf(kind));
   }
   extent([, , first, last]) {
     return { left: this.xOf(this.partOf(first)), right: last ? this.xOf(this.partOf(last)) : this.xOf(this.equal ? 1 : this.clock ? 1 : this.partOf(this.head)) };
@@ -328,18 +340,19 @@ export class Timeline {
 
   // flags
   drawMarks() {
+    const drawn = [this.from, this.to, this.seconds, this.equal, this.width, this.gap, this.row, this.head, this.runFlags.length, this.notes];
+    if (this.drawn?.every((value, index) => value === drawn[index])) return;
+    this.drawn = drawn;
     const groups = [], last = new Map(); // by row: the newest group
-    const placed = [...this.runFlags.filter(([seq]) => seq <= this.head), ...this.notes].sort((a, b) => a[0] - b[0]);
-    for (const [seq, lane, kind, text] of placed) {
-      const x = this.xOf(this.partOf(seq)), row = this.gap ? 0 : lane;
+    const placed = this.notes.length ? [...this.runFlags, ...this.notes].sort((a, b) => a[0] - b[0]) : this.runFlags;
+    const [begin, end] = [this.stepAt(-FLAG_WIDTH), this.stepAt(this.width + FLAG_WIDTH)];
+    for (let index = firstWhere(placed.length, (at) => placed[at][0] >= begin); index < placed.length && placed[index][0] <= end; index += 1) {
+      const [seq, lane, kind, text] = placed[index], x = this.xOf(this.partOf(seq)), row = this.gap ? 0 : lane;
       if (x < -8 || x > this.width + 8) continue;
       const group = last.get(row), mark = { seq, kind, text };
       if (group && x - group.begin < FLAG_WIDTH) { group.marks.push(mark); group.end = x; }
       else { const fresh = { begin: x, end: x, row, marks: [mark] }; last.set(row, fresh); groups.push(fresh); }
     }
-    const key = JSON.stringify([groups, this.gap, this.at]);
-    if (key === this.drawnMarks) return;
-    this.drawnMarks = key;
     const focused = this.marks.contains(document.activeElement) ? [...this.marks.children].indexOf(document.activeElement) : -1;
     this.marks.replaceChildren(...groups.map((group) => this.markButton(group)));
     const buttons = this.marks.children;
@@ -347,9 +360,11 @@ export class Timeline {
     if (focused >= 0) buttons[focused]?.focus();
   }
   markButton({ begin, end, row, marks }) {
-    const first = marks[0].seq, last = marks.at(-1).seq, severity = (mark) => this.kinds.findIndex(([name]) => name === mark.kind);
+    const first = marks[0].seq, last = marks.at(-1).seq, severity = (mark) => this.ranks.get(mark.kind);
     const severest = marks.reduce((a, b) => (severity(b) < severity(a) ? b : a)), [kind, glyph, title] = this.kinds[severity(severest)];
-    const counts = this.kinds.map(([name, , word]) => [marks.filter((mark) => mark.kind === name).length, word]).filter(([count]) => count);
+    const tally = new Map();
+    for (const { kind: each } of marks) tally.set(each, (tally.get(each) ?? 0) + 1);
+    const counts = this.kinds.filter(([name]) => tally.has(name)).map(([name, , word]) => [tally.get(name), word]);
     const button = document.createElement("button");
     Object.assign(button, { type: "button", className: `mark ${kind}`, tabIndex: -1, textContent: glyph });
     button.style.left = `${clamp((begin + end) / 2, 6, this.width - 6)}px`;
@@ -359,7 +374,7 @@ export class Timeline {
       : `Steps ${first} to ${last}: ${counts.map(([count, word]) => (count > 1 ? `${count} × ${word}` : word)).join(", ")}. ${marks.length < 7 ? marks.map((mark) => `${mark.seq}: ${mark.text}`).join("; ") : "Click to step through them."}`;
     button.title = label;
     button.setAttribute("aria-label", label);
-    button.dataset.kinds = [...new Set(marks.map((mark) => mark.kind))].join(" ");
+    button.dataset.kinds = [...tally.keys()].join(" ");
     const pick = () => this.on.pick((marks.find((mark) => mark.seq > this.at) || marks[0]).seq);
     button.onpointerdown = (event) => this.press(event, pick); // which also drags the head
     button.onclick = (event) => { if (!event.detail) pick(); }; // by key

@@ -7,7 +7,7 @@ const FOLDED = "hemicycle.lanes.folded", EQUAL = "hemicycle.lanes.equal";
 
 export default {
   template: `<div class="track"><div ref="bar"></div><div class="player-position num"><span class="player-count"><span ref="count"></span><span class="player-time" ref="time"></span></span></div></div>`,
-  props: { lanes: Array, words: Array, kinds: Array, at: Number, head: Number, time: String, said: String, link: String, running: Number, whole: Object, notes: Array, line: Boolean },
+  props: { lanes: Array, words: Array, kinds: Array, at: Number, head: Number, time: String, said: String, link: String, running: Number, whole: Object, notes: Array, line: Boolean, label: String },
   emits: ["slide", "pick", "grab", "open"],
   mounted() {
     this.shown = { at: this.at, head: this.head };
@@ -15,7 +15,7 @@ export default {
     this.lastSent = 0;
     this.requested = null;
     this.timeline = new Timeline(this.$refs.bar, {
-      lanes: this.lanes, words: this.words, kinds: this.kinds,
+      label: this.label, lanes: this.lanes, words: this.words, kinds: this.kinds,
       on: {
         grab: () => this.$emit("grab"),
         move: (step) => this.request(step),
@@ -27,7 +27,7 @@ export default {
     this.$refs.bar.timeline = this.timeline;
     this.small = matchMedia(SMALL);
     this.small.onchange = () => this.fold();
-    this.timeline.equal = localStorage.getItem(EQUAL) === "true";
+    this.timeline.equal = !this.line && localStorage.getItem(EQUAL) === "true";
     this.fold();
     this.timeline.notes = this.notes || [];
     this.timeline.add(this.whole, true);
@@ -49,6 +49,7 @@ export default {
       this.pending.splice(0, this.pending.indexOf(at) + 1);
       this.sendRequest();
     },
+    setScale(seconds, cuts) { Object.assign(this.timeline, { fixedSeconds: seconds, cuts }); this.timeline.set({}); },
     setNotes(flags) { this.timeline.setNotes(flags); },
     toggle(option) {
       this.timeline.set({ [option]: !this.timeline[option] });

@@ -44,6 +44,7 @@ export class Timeline {
     this.themeObserver = new MutationObserver(() => this.readTheme());
     this.themeObserver.observe(document.body, { attributes: true, attributeFilter: ["class"] });
     this.readTheme();
+    document.fonts.ready.then(() => this.draw()); // the axis is drawn in a font that may load later
   }
   close() {
     this.resizeObserver.disconnect();

@@ -36,7 +36,7 @@ class LaneNews:
             return {}
         lanes, marks = index.lanes, index.marks[self._marks :]
         self._marks = len(index.marks)
-        fresh = {
+        fresh: dict[str, list[Any]] = {
             'times': [round(1000 * (at - index.times[0])) for at in index.times[len(whole['times']) :]],
             'blocks': [list(block) for block in lanes.blocks[len(whole['blocks']) :]],
             'words': lanes.words[len(whole['words']) :],

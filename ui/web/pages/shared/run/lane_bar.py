@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from nicegui.element import Element
@@ -26,6 +26,7 @@ class LaneBar(Element, component=ASSETS / 'controls' / 'slider.js'):
         on_open: gets the agent of a block ('' for the workflow), and the step that was clicked.
         on_grab: called when a person begins to drag.
         line: whether it is folded to one line.
+        label: its name, where there are several.
     """
 
     def __init__(  # noqa: PLR0913  (what a person does with it, each with its own handler)
@@ -38,6 +39,7 @@ class LaneBar(Element, component=ASSETS / 'controls' / 'slider.js'):
         on_open: Callable[[str, int], Any],
         on_grab: Callable[[], None] = lambda: None,
         line: bool = False,
+        label: str = 'Step',
     ) -> None:
         super().__init__()
         self._index, self._news = index, LaneNews(index)
@@ -46,6 +48,7 @@ class LaneBar(Element, component=ASSETS / 'controls' / 'slider.js'):
             'whole': self._news.whole,
             'notes': [],
             'line': line,
+            'label': label,
         }
         self._keep({'at': 0, 'head': 1, 'time': '', 'said': '', 'link': '', 'running': None})
         self.on('slide', lambda event: on_slide(int(event.args)))
@@ -73,6 +76,10 @@ class LaneBar(Element, component=ASSETS / 'controls' / 'slider.js'):
         moment = {'at': at, 'head': head, 'time': ran, 'said': said, 'link': link, 'running': running}
         self._keep(moment)
         self.run_method('update', *moment.values(), self._news.take())
+
+    def set_scale(self, seconds: float, cuts: Sequence[int]) -> None:
+        """Let the bar end after so many seconds, as that of another run does; `cuts` are steps to mark."""
+        self.run_method('setScale', seconds, list(cuts))
 
     def set_notes(self, marks: Iterable[Mark]) -> None:
         """Replace the flags of notes; sent to the page only if they changed."""

@@ -162,7 +162,7 @@ export class Timeline {
 
   // drawing
   readTheme() {
-    const style = getComputedStyle(this.root), read = (name) => style.getPropertyValue(name).trim();
+    const style = getComputedStyle(document.body), read = (name) => style.getPropertyValue(name).trim();
     this.colours = Object.fromEntries(Object.entries(COLOURS).map(([kind, name]) => [kind, read(name)]));
     Object.assign(this.colours, { line: read("--line"), muted: read("--muted"), cut: read("--fail"), font: `${read("--small")} ${read("--sans")}` });
     this.draw();

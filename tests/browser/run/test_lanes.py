@@ -55,6 +55,7 @@ def test_the_bar_is_dragged_and_moved_by_keys_and_the_page_follows(page, finishe
     expect(page.locator('.diagram .state.active')).to_have_attribute('id', 's:analyzing.thinking')
     expect(page).to_have_url(f'{finished}?at=10')
     assert rail.bounding_box() == box  # the bar did not move under the pointer
+    assert all(page.evaluate(f'Object.values({BAR}.colours)'))
     readout = count(page).bounding_box()
     assert abs(readout['y'] + readout['height'] / 2 - play['y'] - play['height'] / 2) < 1
     for key, step in (('ArrowRight', 11), ('ArrowLeft', 10), ('Home', 1), ('End', STEPS)):

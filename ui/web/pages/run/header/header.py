@@ -65,7 +65,7 @@ class Header(Pane):
                     'Cancel', 'stop', menu.cancel, 'Stop the run for good', kind='danger'
                 )
                 Controls(controller)
-                self._present = button('', kind='to-present', aria_keyshortcuts='L')
+                self._present = button('', icon='last_page', kind='to-present', aria_keyshortcuts='L')
                 self._present_text = Text('span', '')
                 self._present_text.move(self._present)
                 self._present.classes(remove='icon').on('click', lambda: page.seek(None))
@@ -105,7 +105,9 @@ class Header(Pane):
         """Show whether the page is in the past: then status, time and tokens are of that step, and say so."""
         set_class(self._root, 'past', on=not moment.live)
         self._step.show('' if moment.live else f'Step {moment.view.seq} of {moment.newest.seq}')
-        self._present_text.show('Back to the end' if moment.newest.status.ended else 'Back to live')
+        back = 'Back to the end' if moment.newest.status.ended else 'Back to live'
+        self._present_text.show(back)
+        set_attributes(self._present, aria_label=back)  # on a phone the text is hidden
         self._present.set_visibility(not moment.live)
         self._fork_text.show('Fork' if moment.live else f'Fork from {moment.view.seq}')
 

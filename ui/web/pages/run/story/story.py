@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 
@@ -18,6 +19,8 @@ from ui.web.replay.story import Decision, Story, Work, tell
 
 LINE = 120
 """Characters of a live line: the newest of what is streamed."""
+JSON_SIGNS = re.compile(r'[\[\]{}"]+')
+"""Left out of live lines: an answer in JSON is read as it is written, before it can be parsed."""
 SIGNS = {'good': '✓', 'bad': '✗', '': '·'}
 
 
@@ -81,9 +84,9 @@ class StoryPane(Pane):
                 line = self._streamed.get(path, '')
                 for kind, piece in pieces:
                     line = '' if kind == 'reset' else line if kind == 'waiting' else line + piece
-                self._streamed[path] = line = line[-LINE:]
-                if line.strip():
-                    self._lines[path][1].show(' '.join(line.split()))
+                self._streamed[path] = line[-LINE:]
+                if words := ' '.join(JSON_SIGNS.sub(' ', line[-LINE:]).split()):
+                    self._lines[path][1].show(words)
 
     def _draw_decision(self, decision: Decision) -> None:
         text = f'{decision.text} · {decision.seq}'

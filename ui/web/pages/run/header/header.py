@@ -17,10 +17,11 @@ from ui.web.components.widgets import Box, CachedElement, Text, set_attributes, 
 from ui.web.exports.menu import export_button
 from ui.web.pages.run.agents.agents import AgentPanes
 from ui.web.pages.run.debugger.controls import Controls, PauseReason
+from ui.web.pages.run.header.face_switch import FaceSwitch
 from ui.web.pages.run.header.input_requests import InputRequests
 from ui.web.pages.run.header.run_menu import RunMenu
 from ui.web.pages.run.header.title import RunTitle
-from ui.web.pages.run.pane import Moment, Pane, RunPage, StripPart, pattern_panels
+from ui.web.pages.run.pane import Face, Moment, Pane, RunPage, StripPart, pattern_panels
 from ui.web.pages.shared.run.usage_table import UsageTable
 
 
@@ -56,6 +57,7 @@ class Header(Pane):
             with Box('run-controls') as controls:
                 controls.props('role="toolbar" aria-label="Run controls"')
                 # Buttons that come and go are on the left, so that the others do not move.
+                self._faces = FaceSwitch(page)
                 self._retry = _draw_control(
                     'Retry', 'healing', menu.retry, 'Start a new run from the last good step'
                 )
@@ -93,6 +95,10 @@ class Header(Pane):
     @override
     def show_newest(self, moment: Moment) -> None:
         self.show_step(moment)
+
+    @override
+    def show_face(self, face: Face) -> None:
+        self._faces.show(face)
 
     @override
     async def load(self) -> None:

@@ -36,6 +36,7 @@ KEYS = (
     ('End', 'Last step'),
     ('Space', 'Play or stop'),
     ('L', 'Go live'),
+    ('D', 'Watch or debug'),
     *((sort.key.upper(), f'Next {sort.title}; with Shift, the previous one') for sort in KINDS.values()),
     ('M', 'Next change of the followed memory field; with Shift, the previous one'),
     *STEP_KEYS,

@@ -38,6 +38,7 @@ class Inspector(Pane):
     """One step of a run, and the data after it."""
 
     place = 'column'
+    faces = ('debug',)
 
     def __init__(self, page: RunPage) -> None:
         super().__init__(page)

@@ -8,7 +8,7 @@ from ui.web.components.layout import diagram_switch
 from ui.web.components.tabs import Tabs
 from ui.web.components.widgets import Box, set_class
 from ui.web.pages.run.agents.agents import AgentPanes
-from ui.web.pages.run.pane import Moment, Pane, Panel, RunPage
+from ui.web.pages.run.pane import Face, Moment, Pane, Panel, RunPage
 from ui.web.routing import with_query
 
 
@@ -22,15 +22,18 @@ class RunTabs(Pane):
         self._panels: dict[str, Panel] = {}
         self._pending_actions: dict[str, str] = {}
         """What a person is asked for, by the title of the panel."""
-        with Box('panel middle', 'section', aria_label='Agents'):
-            self._tabs = Tabs('Agents, transcript, files and more', on_change=self._on_open)
-            with self._tabs.aside:
-                diagram_switch(self._hide_diagram)
-            for kind in page.kinds_of('tab'):
-                assert issubclass(kind, Panel)
-                with self._tabs.panel(kind.title, kind=kind.layout):
-                    panel = self._panels[kind.title] = page.add(kind)
-                self._tabs.set_visible(kind.title, panel.offered)
+        with Box('main-column'):
+            with Box('story'):
+                page.draw('story')
+            with Box('panel middle', 'section', aria_label='Agents'):
+                self._tabs = Tabs('Agents, transcript, files and more', on_change=self._on_open)
+                with self._tabs.aside:
+                    diagram_switch(self._hide_diagram)
+                for kind in page.kinds_of('tab'):
+                    assert issubclass(kind, Panel)
+                    with self._tabs.panel(kind.title, kind=kind.layout):
+                        panel = self._panels[kind.title] = page.add(kind)
+                    self._tabs.set_visible(kind.title, panel.offered)
 
     def address(self, at: int | None, inspect: str) -> str:
         """Return the page's address: run, open tab, step, parameters of the open panel, inspector's tab."""
@@ -47,9 +50,14 @@ class RunTabs(Pane):
             self._tabs.open(title)
 
     @override
-    def show(self, moment: Moment) -> None:
+    def show_face(self, face: Face) -> None:
         for title, panel in self._panels.items():
-            self._tabs.set_visible(title, panel.offered)
+            self._tabs.set_visible(title, panel.offered and face in panel.faces)
+
+    @override
+    def show(self, moment: Moment) -> None:
+        self.show_face(self.page.face)
+        for title, panel in self._panels.items():
             asks = panel.pending_action(moment.view) if moment.may_answer else ''
             if asks != self._pending_actions.get(title, ''):
                 self._pending_actions[title] = asks

@@ -24,6 +24,7 @@ from ui.web.pages.run.panels.supervision import Supervision
 from ui.web.pages.run.panels.tabs import RunTabs
 from ui.web.pages.run.panels.task_cards import TaskCards
 from ui.web.pages.run.player.player import Player
+from ui.web.pages.run.result.card import ResultCard
 from ui.web.pages.run.review.board import Board
 from ui.web.pages.run.review.candidates import Candidates
 
@@ -31,6 +32,7 @@ PANES: tuple[type[Pane], ...] = (
     *(Header, ApprovalBar, BudgetBars, StatusStrip, StopBanner),
     *(DraftProgress, Phases),
     *(ChartPane, RunTabs, Inspector),
+    ResultCard,
     *(PlanChecklist, TaskCards, StepNotes),
     # The tabs. Those that need the width of the page come right after the agents.
     *(AgentPanes, Board, Candidates, Transcript, Files),

@@ -86,12 +86,12 @@ export default {
     },
     line(row, index, rowHeight) {
       const [number, seq] = row, element = this.reuse(number, row, () => this.makeRow(row));
-      element.className = `message ${this.layout} ${seq > this.step ? "later" : ""} ${seq === this.step ? "here" : ""} ${number === this.selected ? "picked" : ""}`;
+      element.className = `message ${this.layout} ${seq === this.step ? "here" : ""} ${number === this.selected ? "picked" : ""}`;
       element.style.top = `${index * rowHeight}px`;
       element.setAttribute("aria-selected", String(number === this.selected));
       element.setAttribute("aria-posinset", index + 1);
       element.setAttribute("aria-setsize", this.messages.length);
-      element.setAttribute("aria-label", `${element.description}${seq > this.step ? ", after the step that is shown" : ""}`);
+      element.setAttribute("aria-label", element.description);
       return element;
     },
     makeRow(row) {

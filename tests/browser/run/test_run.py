@@ -56,7 +56,7 @@ def test_watch_to_the_end(page, server):
     expect(page.locator('.mark.verdict')).to_have_count(3)
     expect(page.locator('.mark.error')).to_have_count(1)
     expect(page.locator('.run-facts .simulated')).to_be_visible()
-    page.get_by_role('tab', name='Transcript').click()
+    page.get_by_label('Show', exact=True).select_option(label='Transcript')
     expect(page.locator('.transcript .block b', has_text='Reviewer').first).to_be_visible()
 
 
@@ -159,7 +159,7 @@ def test_pause_step_resume_and_cancel(page, new_server):
     status(page, 'Cancelled')
     expect(page.get_by_role('button', name='Retry')).to_be_focused()  # in place of Cancel
     expect(page.locator('.run-controls').get_by_role('button', name='Pause', exact=True)).to_be_hidden()
-    page.get_by_role('tab', name='Transcript').click()
+    page.get_by_label('Show', exact=True).select_option(label='Transcript')
     expect(page.locator('.transcript .human').last).to_contain_text('cancelled the run: seen enough')
 
 
@@ -180,7 +180,7 @@ def test_a_killed_server_loses_and_repeats_nothing(page, new_server, console):
     number = label.removeprefix('Step ')
     page.goto(f'{url}?at={number}')
     expect(page.locator('.step-number')).to_have_text(label)
-    page.get_by_role('tab', name='Transcript').click()
+    page.get_by_label('Show', exact=True).select_option(label='Transcript')
     element = page.locator('.transcript .block.text header b', has_text='Researcher')
     expect(element).to_have_count(1)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Sequence
+from itertools import takewhile
 from weakref import WeakKeyDictionary
 
 from engine import Conductor, Transition
@@ -68,6 +69,12 @@ class Index:
                 steps.append(step.seq)
         self.history.add(step)
         self.times.append(step.time)
+
+    def judge_at(self, seq: int) -> str:
+        """Return the state of the agent who gave a verdict in a step, if any."""
+        first = bisect_left(self.marks, seq, key=lambda mark: mark.seq)
+        here = takewhile(lambda mark: mark.seq == seq, self.marks[first:])
+        return next((mark.by for mark in here if mark.by), '')
 
     def changes_of(self, pointer: str) -> list[int]:
         """Return the steps that wrote to a place in the run's data, inside it, or around it."""

@@ -7,10 +7,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine import Transition
-from engine.records import ENGINE_EVENTS, Change, MarkField, RecoverData, calls_of, payload
+from engine.records import ENGINE_EVENTS, Change, MarkField, RecoverData, calls_of, parent_of, payload
 from ui.formatting.steps import path_text, reason_text
 
 Kind = Literal['error', 'human', 'pause', 'budget', 'verdict', 'revision', 'restart', 'note', 'tool']
+
+Tone = Literal['good', 'bad', '']
+APPROVALS = ('approve', 'accept', 'pass')
+REJECTIONS = ('sent back', 'revise', 'reject', 'request')
+"""The first words of verdicts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,16 @@ class Mark:
     seq: int
     kind: Kind
     text: str
+    by: str = ''
+    """The state of the agent who gave a verdict; '' if several did."""
+
+    @property
+    def tone(self) -> Tone:
+        """Whether a verdict approves; '' for one that does neither, and for other marks."""
+        if self.kind != 'verdict':
+            return ''
+        first = self.text.lower()
+        return 'good' if first.startswith(APPROVALS) else 'bad' if first.startswith(REJECTIONS) else ''
 
 
 def marks_of(
@@ -81,7 +96,11 @@ def marks_of(
         visits: the states entered before it, each with the steps that entered it.
     """
     candidates = [_event_mark(transition), *_turns(transition, fields, visits), _tools(transition)]
-    return [Mark(seq=transition.seq, kind=mark[0], text=mark[1]) for mark in candidates if mark]
+    by = parent_of(transition.event.at) if transition.event.name == 'done' else ''
+    return [
+        Mark(seq=transition.seq, kind=kind, text=text, by=by if kind == 'verdict' else '')
+        for kind, text in filter(None, candidates)
+    ]
 
 
 def mark_of(

@@ -96,7 +96,7 @@ class Screen:
             await self._show_recorded(self._info.seq if at is None else at, at)
             self._tabs.open(tab)
             self._inspector.open(page.query.get('inspect', ''))
-        if at is not None:
+        if at is not None or 'face' in page.query:  # which is kept, so that the address need not say it
             self._show_address()
         for pane in page.panes:
             await pane.load()

@@ -19,7 +19,7 @@ from ui.web.components.widgets import Box, Text, set_class
 from ui.web.pages.run.agents.agent import AgentPane
 from ui.web.pages.run.agents.regions import columns_for, lay_out_panes, tracks
 from ui.web.pages.run.agents.stages import Stage, StageRow, VisibleAgents, stages_of, work_in_progress
-from ui.web.pages.run.pane import Moment, Panel, RunPage
+from ui.web.pages.run.pane import Face, Moment, Panel, RunPage
 from ui.web.replay.history import History, latest
 
 MIN_HEIGHT, MIN_WIDTH = '150px', '150px'
@@ -56,7 +56,7 @@ class AgentPanes(Panel):
         """File counts by snapshot."""
         self._panes: dict[str, AgentPane] = {}
         with Box('agents') as self.root:
-            self._row = StageRow(self._stages, context.history, self._pick)
+            self._row = StageRow(self._stages, context.history, self.pick)
             page.draw('above agents')
             with Box('stage') as self._grid:
                 self._splits = Splitters()
@@ -70,7 +70,7 @@ class AgentPanes(Panel):
             self._follow = button('', kind='follow')
             self._follow_text = Text('span', '')
             self._follow_text.move(self._follow)
-            self._follow.classes(remove='icon').on('click', lambda: self._pick(''))
+            self._follow.classes(remove='icon').on('click', lambda: self.pick(''))
             self._follow.set_visibility(False)
 
     @override
@@ -84,7 +84,8 @@ class AgentPanes(Panel):
     def show(self, moment: Moment) -> None:
         """Arrange and fill the panes."""
         self._moment, view, live = moment, moment.view, moment.live
-        now = self._selection.at_work(view)
+        judge = '' if live else self.page.follower.index.judge_at(view.seq)
+        now = [judge] if judge in self._panes else self._selection.at_work(view)
         stage = self._stage_of(now)
         if self._picked:
             self._stage = self._picked
@@ -128,6 +129,10 @@ class AgentPanes(Panel):
         if unknown and self._moment and self._moment.view.seq == view.seq:
             self.refresh()
 
+    @override
+    def show_face(self, face: Face) -> None:
+        self._arrange()
+
     def set_wide(self, wide: bool) -> None:
         """Set whether the panes also have the width of the diagram."""
         self._wide = wide
@@ -159,9 +164,19 @@ class AgentPanes(Panel):
         if self._moment:
             self.show(self._moment)
 
+    @property
+    def views(self) -> dict[str, str]:
+        """What can be shown: titles of stages, by key; '' follows the run."""
+        return {'': 'Agents at work'} | {stage.key: stage.title for stage in self._stages}
+
+    @property
+    def picked(self) -> str:
+        """The key of the stage that a person picked; '' while the agents at work are shown."""
+        return self._picked
+
     def reveal_question(self, agent: str) -> None:
         """Show the pane of an agent that asks a question, and focus the answer."""
-        self._pick(self._stage_of([agent]))
+        self.pick(self._stage_of([agent]))
         self._panes[agent].focus_question()
 
     def _stage_of(self, agents: Sequence[str]) -> str:
@@ -216,7 +231,8 @@ class AgentPanes(Panel):
         self._engaged = engaged
         set_class(self._grid, 'read', on=engaged)
 
-    def _pick(self, key: str) -> None:
+    def pick(self, key: str) -> None:
+        """Show a stage; '' follows the run."""
         self._picked, self._engaged = key, False
         self.refresh()
 
@@ -226,7 +242,7 @@ class AgentPanes(Panel):
 
     def _arrange(self) -> None:
         panes = [self._enlarged] if self._enlarged else self._visible_agents
-        columns = columns_for(len(panes), wide=self._wide)
+        columns = columns_for(len(panes), wide=self._wide or self.page.face == 'watch')
         rows = -(-len(panes) // columns)
         self._grid.style(
             f'grid-template-columns: {tracks(columns, "c", MIN_WIDTH)};'

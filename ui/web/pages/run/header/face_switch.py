@@ -16,8 +16,10 @@ KEY = 'd'
 
 
 def face_of(query: Mapping[str, str]) -> Face:
-    """Return the face that the address asks for, else the one that this person chose last."""
-    asked = query.get('face') or ('debug' if query.get('inspect') else app.storage.user.get(FACE_KEY))
+    """Return the face that the address asks for, which becomes this person's choice, else the last choice."""
+    if query.get('face') in FACES:
+        app.storage.user[FACE_KEY] = query['face']
+    asked = 'debug' if query.get('inspect') else app.storage.user.get(FACE_KEY)
     return next((face for face in FACES if face == asked), FACES[0])
 
 

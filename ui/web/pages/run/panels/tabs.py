@@ -6,10 +6,13 @@ from typing_extensions import override
 
 from ui.web.components.layout import diagram_switch
 from ui.web.components.tabs import Tabs
-from ui.web.components.widgets import Box, set_class
+from ui.web.components.widgets import Box, NativeSelect, set_attributes, set_class
 from ui.web.pages.run.agents.agents import AgentPanes
 from ui.web.pages.run.pane import Face, Moment, Pane, Panel, RunPage
 from ui.web.routing import with_query
+
+TAB = 'tab '
+"""Begins the keys of tabs among those of stages."""
 
 
 class RunTabs(Pane):
@@ -28,6 +31,8 @@ class RunTabs(Pane):
             with Box('panel middle', 'section', aria_label='Agents'):
                 self._tabs = Tabs('Agents, transcript, files and more', on_change=self._on_open)
                 with self._tabs.aside:
+                    self._views = NativeSelect({}, value='', on_change=self._on_view).classes('views')
+                    set_attributes(self._views, aria_label='Show')
                     diagram_switch(self._hide_diagram)
                 for kind in page.kinds_of('tab'):
                     assert issubclass(kind, Panel)
@@ -66,9 +71,32 @@ class RunTabs(Pane):
         if first.relevance(moment.view):
             self._tabs.mark_new(first.title)
 
+    @override
+    async def complete(self, moment: Moment) -> None:
+        self._show_views()
+
+    def _show_views(self) -> None:
+        """Offer stages and tabs in the list that replaces both in Watch."""
+        agents, first = self.page.find(AgentPanes), self._tabs.titles[0]
+        others = {
+            TAB + title: ': '.join(filter(None, (title, self._pending_actions.get(title))))
+            for title, panel in self._panels.items()
+            if title != first and panel.offered and self.page.face in panel.faces
+        }
+        self._views.set_value(agents.picked if self._tabs.shown == first else TAB + self._tabs.shown)
+        self._views.set_options(agents.views | others)
+
+    def _on_view(self) -> None:
+        chosen = self._views.value
+        end = chosen.removeprefix(TAB) if chosen.startswith(TAB) else ''
+        self.open(end.lower())
+        if not end and chosen != self.page.find(AgentPanes).picked:
+            self.page.find(AgentPanes).pick(chosen)
+
     def _on_open(self) -> None:
         for title, panel in self._panels.items():
             panel.open(title == self._tabs.shown)
+        self._show_views()
         self.page.show_address(add_history=self._tabs.by_user)
 
     def _hide_diagram(self, hidden: bool) -> None:

@@ -1,4 +1,4 @@
-"""The blocks that a result is made of: plain records, which every reader of results draws in its own way."""
+"""The blocks a result is made of: plain records, which every reader draws in its own way."""
 
 from __future__ import annotations
 

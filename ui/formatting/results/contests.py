@@ -26,13 +26,13 @@ def read_tally(view: View, field: str, times: Times) -> Result:
     """Return a vote: the answers by votes, who gave them, and each ballot before the last."""
     ballots = read_leniently(list[Ballot], view.memory.get(field))
     number = max((ballot.number for ballot in ballots), default=0)
-    votes = [ballot for ballot in ballots if ballot.number == number]
+    votes = sorted((ballot for ballot in ballots if ballot.number == number), key=lambda ballot: ballot.voter)
     tally = Counter(ballot.counted for ballot in votes)
     answer, failed = str(view.memory.get('answer') or ''), view.memory.get('failed')
     winners = {ballot.counted for ballot in votes if ballot.answer == answer}
     bars = tuple(
         Bar(
-            label=next(ballot.answer for ballot in votes if ballot.counted == counted),
+            label=min((ballot.answer for ballot in votes if ballot.counted == counted), key=len),
             value=voices,
             words=count(voices, 'vote'),
             note=', '.join(role_title(ballot.voter) for ballot in votes if ballot.counted == counted),
@@ -62,7 +62,8 @@ def read_tally(view: View, field: str, times: Times) -> Result:
 
 def _describe_ballot(ballots: Sequence[Ballot], number: int) -> str:
     cast = [ballot for ballot in ballots if ballot.number == number]
-    given = {ballot.counted: ballot.answer for ballot in reversed(cast)}
+    shortest_last = sorted(cast, key=lambda ballot: -len(ballot.answer))
+    given = {ballot.counted: ballot.answer for ballot in shortest_last}
     tally = Counter(ballot.counted for ballot in cast).most_common()
     tied = len(tally) > 1 and tally[0][1] == tally[1][1]
     voices = ', '.join(f'{given[counted]} ({votes})' for counted, votes in tally)

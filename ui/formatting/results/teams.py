@@ -15,7 +15,7 @@ from ui.formatting.results.contests import Times
 from ui.formatting.steps import duration, role_title
 from ui.formatting.values import as_sentence, count, first_sentence
 
-MOST = 100
+MAX_SCORE = 100
 """The highest score a reviewer gives."""
 
 
@@ -33,7 +33,7 @@ def read_revisions(view: View, field: str, times: Times) -> Result:
         )
         for number, (_, review) in enumerate(zip(drafts, chain(reviews, repeat(None)), strict=False), start=1)
     )
-    aside: list[Block] = [Bars(title='Score by revision', most=MOST, bars=bars)] if bars else []
+    aside: list[Block] = [Bars(title='Score by revision', most=MAX_SCORE, bars=bars)] if bars else []
     approved = bool(reviews) and reviews[-1].approved
     if reviews and not approved and reviews[-1].comments:
         aside.append(Points(title='Still open', points=tuple(reviews[-1].comments)))

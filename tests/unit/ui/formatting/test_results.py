@@ -73,7 +73,7 @@ def test_a_tally_has_the_votes_and_the_tie_before() -> None:
     ]
     assert find('pseudoprime', Points, 'Ballots').points == (
         'Ballot 1: Prime (2), composite (2): a tie',
-        'Ballot 2: Composite (4)',
+        'Ballot 2: composite (4)',
     )
 
 

@@ -24,9 +24,9 @@ from ui.web.pages.run.panels.supervision import Supervision
 from ui.web.pages.run.panels.tabs import RunTabs
 from ui.web.pages.run.panels.task_cards import TaskCards
 from ui.web.pages.run.player.player import Player
-from ui.web.pages.run.result.card import ResultCard
 from ui.web.pages.run.review.board import Board
 from ui.web.pages.run.review.candidates import Candidates
+from ui.web.pages.run.story.result.card import ResultCard
 from ui.web.pages.run.story.story import StoryPane
 
 PANES: tuple[type[Pane], ...] = (

@@ -1,4 +1,4 @@
-"""What a person does with a result: try a change, download, share, keep it as a test; or mend a failure."""
+"""What a person does with a result: try a change, save, share or test it; or mend a failure."""
 
 from __future__ import annotations
 

@@ -133,13 +133,13 @@ def _draw_patch(patch: Patch, context: RunContext) -> None:
 
     async def load() -> None:
         try:
-            found = await _read_changes(context, patch.agent)
+            differing = await _read_changes(context, patch.agent)
         except (EngineError, WorkspaceError):
             return
-        if found and not section.is_deleted:
-            set_class(section, 'single', on=len(found) == 1)
+        if differing and not section.is_deleted:
+            set_class(section, 'single', on=len(differing) == 1)
             section.set_visibility(True)
-            await changes.show(_ready(found))
+            await changes.show(_ready(differing))
 
     with section:
         ui.timer(0, load, once=True)

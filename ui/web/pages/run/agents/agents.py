@@ -167,7 +167,10 @@ class AgentPanes(Panel):
     @property
     def views(self) -> dict[str, str]:
         """What can be shown: titles of stages, by key; '' follows the run."""
-        return {'': 'Agents at work'} | {stage.key: stage.title for stage in self._stages}
+        ended = self._moment is not None and self._moment.view.status.ended
+        return {'': 'Agents' if ended else 'Agents at work'} | {
+            stage.key: stage.title for stage in self._stages
+        }
 
     @property
     def picked(self) -> str:

@@ -14,7 +14,7 @@ import typer
 from engine import InvalidInput
 from ui.cli.inputs import check_choice, parse_by_role
 from ui.cli.options import Command, replace_parameter
-from ui.formatting.record_fields import RecordField, record_fields
+from ui.formatting.fields.record_fields import RecordField, record_fields
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

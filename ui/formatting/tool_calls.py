@@ -14,7 +14,7 @@ from pydantic_core import from_json
 
 from engine.records import clip
 from engine.tools import Tool
-from ui.formatting.problems import problems
+from ui.formatting.fields.problems import problems
 from ui.formatting.steps import duration, short_json
 from ui.formatting.values import json_problem
 

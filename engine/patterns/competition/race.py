@@ -80,7 +80,7 @@ class Race(Pattern):
     answer = 'outcome'
     projects = ('project', 'tests')
     caveat = 'caveat'
-    panels = {'candidates': 'candidates'}
+    panels = {'result': {'podium': 'candidates'}, 'candidates': 'candidates'}
 
     def states(self) -> list[Any]:
         """One region per racer."""

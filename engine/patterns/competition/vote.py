@@ -150,6 +150,7 @@ class Vote(Pattern):
     family = 'Parallel'
     initial = 'voting'
     answer = 'answer'
+    panels = {'result': {'tally': 'ballots'}}
 
     def states(self) -> list[Any]:
         """One region per voter."""

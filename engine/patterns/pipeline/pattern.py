@@ -195,6 +195,7 @@ class Pipeline(Pattern):
     answer = 'analysis'
     caveat = 'caveat'
     panels = {
+        'result': {'revisions': 'drafts'},
         'messages': 'messages',
         'drafts': {'': 'drafts', 'reviews': 'reviews', 'limit': 'max_iterations'},
     }

@@ -65,7 +65,7 @@ class ParallelReview(Pattern):
     caveat = 'caveat'
     wait_texts = WAIT_TEXTS
     marks = {'verdict': 'consensuses', 'revision': 'revision_count'}
-    panels = {'debate': 'transcript', 'candidates': 'candidates'}
+    panels = {'result': {'review': 'candidates'}, 'debate': 'transcript', 'candidates': 'candidates'}
     inputs = INPUTS
 
     def states(self) -> list[Any]:

@@ -102,7 +102,7 @@ class Supervisor(Pattern):
     answer = 'final_output'
     caveat = 'caveat'
     wait_texts = {'plan': 'your plan'}
-    panels = {'plan': 'steps', 'messages': 'messages'}
+    panels = {'result': {'shares': 'completed_results'}, 'plan': 'steps', 'messages': 'messages'}
 
     def states(self) -> list[dict[str, Any]]:
         """One worker state entered once per task, or one region per worker if there are several."""

@@ -27,6 +27,7 @@ class TimeBounded(Guards):
     caveat = 'caveat'
     wait_texts = {'plan': 'your plan', 'verdict': 'your verdict'}
     panels = {
+        'result': {'session': 'checklist'},
         'plan': 'checklist',
         'messages': 'messages',
         'report': 'report',

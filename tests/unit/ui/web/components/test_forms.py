@@ -6,7 +6,7 @@ from typing import Literal
 import pytest
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from ui.formatting.problems import problems
+from ui.formatting.fields.problems import problems
 from ui.web.components.forms.fields import fields
 
 

@@ -17,7 +17,7 @@ from engine.acp.known_agents import ExternalAgent
 from engine.errors import ModelError, ToolError, WorkspaceError
 from engine.workspace.directories import MEBIBYTE
 from engine.workspace.sandbox import bubblewrap
-from engine.workspace.sandbox.limits import TEMP_DIR, Limits, watch_limits
+from engine.workspace.sandbox.limits import TEMP_DIR, Confinement, Limits, watch_limits
 from engine.workspace.sandbox.process import kill_tree
 from engine.workspace.sandbox.sandbox import Sandbox
 from engine.workspace.workspace import Workspace
@@ -94,13 +94,14 @@ class AgentProcess:
             keep: tuple[int, ...] = ()
             if agent.sandboxed:
                 mounts = program_folders(agent, program)
-                inside = _sandbox_environment(agent, cookie, mounts)
-                line, keep = stack.enter_context(
-                    sandbox.confine(
-                        command, workspace, LIMITS, inside,
-                        mounts={place: place for place in mounts}, network=agent.network, home=home,
-                    )
-                )  # fmt: skip
+                confinement = Confinement(
+                    limits=LIMITS,
+                    variables=_sandbox_variables(agent, cookie, mounts),
+                    mounts={place: place for place in mounts},
+                    network=agent.network,
+                    home=home,
+                )
+                line, keep = stack.enter_context(sandbox.confine(command, workspace, confinement))
                 environment = {'PATH': os.defpath, COOKIE: cookie}
             else:
                 line = [*_parent_death_prefix(), *command]
@@ -256,14 +257,13 @@ def passed_variables(agent: ExternalAgent) -> dict[str, str]:
     return {**passed, **agent.env}
 
 
-def _sandbox_environment(agent: ExternalAgent, cookie: str, mounts: list[str]) -> dict[str, str]:
-    plain = bubblewrap.environment(home=bubblewrap.HOME_PATH)
+def _sandbox_variables(agent: ExternalAgent, cookie: str, mounts: list[str]) -> dict[str, str]:
     places = [place for folder in mounts for place in (f'{folder}/.bin', f'{folder}/bin', folder)]
-    path = ':'.join([*places, plain['PATH']])
+    path = ':'.join([*places, bubblewrap.environment()['PATH']])
     more = {'TMPDIR': TEMP_DIR, 'PATH': path, COOKIE: cookie}
     if agent.simulated:
         more['PYTHONPATH'] = _source_folder()
-    return {**plain, **more, **passed_variables(agent)}
+    return {**more, **passed_variables(agent)}
 
 
 def _host_environment(agent: ExternalAgent, cookie: str) -> dict[str, str]:

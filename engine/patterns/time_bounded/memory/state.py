@@ -347,8 +347,7 @@ class OrchestrationState(Memory):
             problem=problem, payload=rated,
         )  # fmt: skip
         if self.level is not Level.NONE and not rated.degraded and (rated.passed or rated.refused):
-            demands = [*rated.issues, *(f'not met: {name.replace("_", " ")}' for name in rated.unmet)]
-            self.intervene(self.level, agent, subject, rated, demands, event)
+            self._intervene(agent, subject, rated, event)
 
     def _rate(self, result: VerificationResult, agent: Participant) -> VerificationResult:
         if result.degraded:  # Nobody judged the work: the supervisor failed, not the agent.
@@ -393,19 +392,12 @@ class OrchestrationState(Memory):
             MessageType.ESCALATION, Participant.SUPERVISOR, Participant.ALL, message, event, payload=warning
         )
 
-    def intervene(  # noqa: PLR0913
-        self,
-        level: Level,
-        agent: Participant,
-        subject: str,
-        result: VerificationResult,
-        demands: Sequence[str],
-        event: Event,
-    ) -> None:
+    def _intervene(self, agent: Participant, subject: str, result: VerificationResult, event: Event) -> None:
         """Send an agent the message its level calls for, and record it."""
         about = describe_subject(subject, result.score, self.issues)
+        demands = [*result.issues, *(f'not met: {name.replace("_", " ")}' for name in result.unmet)]
+        self.level = level = result.level
         message = message_for(level, about, demands)
-        self.level = level
         sent = Escalation(
             level=level, score=result.score, issues=self.issues, agent=agent, gate=result.gate,
             message=message, time=event.time, ran=event.ran, step=self.current_step,

@@ -71,7 +71,7 @@ def variants(  # noqa: PLR0913  (its arguments are the command's)
         async with open_conductor(session) as conductor:
             run_id = await find_run(conductor, run)
             await print_turn(conductor, await conductor.info(run_id), at)
-            await confirm_cost(session, conductor, run_id, at, list(chosen.values()), yes=yes)
+            await confirm_cost(conductor, run_id, at, list(chosen.values()), yes=yes)
             forks = await conductor.fork_all(run_id, at, chosen, paused=paused)
             for name, new in zip(chosen, forks, strict=True):
                 typer.echo(strip_control(f'{new}  {one_line(name, 100)}'), err=True)

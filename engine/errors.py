@@ -112,28 +112,32 @@ class UnknownNote(EngineError):
         super().__init__(f'run {run} has no note {note}')
 
 
-class UnknownEndpoint(EngineError):
+class UnknownConnection(EngineError):
+    """There is no connection of this kind with that name."""
+
+    kind = ''
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f'there is no {self.kind} {name!r}')
+
+
+class UnknownEndpoint(UnknownConnection):
     """There is no model endpoint with that name."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        super().__init__(f'there is no endpoint {name!r}')
+    kind = 'endpoint'
 
 
-class UnknownMcpServer(EngineError):
+class UnknownMcpServer(UnknownConnection):
     """There is no MCP server with that name."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        super().__init__(f'there is no MCP server {name!r}')
+    kind = 'MCP server'
 
 
-class UnknownAgent(EngineError):
+class UnknownAgent(UnknownConnection):
     """There is no coding agent with that name."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        super().__init__(f'there is no agent {name!r}')
+    kind = 'agent'
 
 
 class EventRefused(EngineError):

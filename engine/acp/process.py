@@ -42,6 +42,20 @@ EXIT_SECONDS = 3.0
 """Seconds to wait for a process to exit."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentPlace:
+    """Where an agent works."""
+
+    workspace: Workspace
+    """The only folder it can change in the sandbox, apart from its home."""
+    sandbox: Sandbox
+    """Confines it, if it is sandboxed, and runs its terminals."""
+    home: Path
+    """Its home in the sandbox; created if missing, and kept."""
+    cookie: str
+    """Marks its processes."""
+
+
 @dataclass(kw_only=True)
 class AgentProcess:
     """A running agent, as a transport of the protocol's messages, one JSON object per line."""
@@ -59,21 +73,13 @@ class AgentProcess:
         self._tasks = [asyncio.ensure_future(self._read_errors())]
 
     @classmethod
-    async def start(
-        cls, agent: ExternalAgent, workspace: Workspace, sandbox: Sandbox, *, home: Path, cookie: str
-    ) -> AgentProcess:
+    async def start(cls, agent: ExternalAgent, place: AgentPlace) -> AgentProcess:
         """Start an agent in its folder, after killing leftover processes with the same cookie.
-
-        Args:
-            agent: what to start.
-            workspace: the only folder it can change in the sandbox, apart from its home.
-            sandbox: confines it, if it is sandboxed.
-            home: its home in the sandbox; created if missing, and kept.
-            cookie: marks its processes.
 
         Raises:
             ModelError: it cannot be started.
         """
+        workspace, sandbox, cookie = place.workspace, place.sandbox, place.cookie
         program = find_program(agent)
         problem = await sandbox.problem() if agent.sandboxed else ''
         if problem:
@@ -84,7 +90,7 @@ class AgentProcess:
         try:
             await workspace.make()
             if agent.sandboxed:
-                await asyncio.to_thread(_prepare_home, home, agent, workspace.owner)
+                await asyncio.to_thread(_prepare_home, place.home, agent, workspace.owner)
         except (WorkspaceError, ToolError, OSError) as error:
             raise ModelError(
                 f'{agent.name}: its folder cannot be created: {error}', kind='bad request'
@@ -97,9 +103,9 @@ class AgentProcess:
                 confinement = Confinement(
                     limits=LIMITS,
                     variables=_sandbox_variables(agent, cookie, mounts),
-                    mounts={place: place for place in mounts},
+                    mounts={folder: folder for folder in mounts},
                     network=agent.network,
-                    home=home,
+                    home=place.home,
                 )
                 line, keep = stack.enter_context(sandbox.confine(command, workspace, confinement))
                 environment = {'PATH': os.defpath, COOKIE: cookie}

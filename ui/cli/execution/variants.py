@@ -50,9 +50,7 @@ def variants(  # noqa: PLR0913  (its arguments are the command's)
     run: RunName,
     file: Annotated[
         str,
-        typer.Argument(
-            metavar='FILE', help='The variants; `-` reads them from standard input.', show_default=False
-        ),
+        typer.Argument(metavar='FILE', help='The variants; `-` reads them from standard input.'),
     ],
     at: Annotated[int, typer.Option('--at', min=0, help='Fork from this step; 0 is before the first.')],
     paused: Paused = False,

@@ -86,7 +86,6 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
             help='Another site whose pages may use the API and the MCP server (CORS), such as'
             ' `https://tool.example`. Repeatable; none by default.',
             rich_help_panel=ADDRESS,
-            show_default=False,
         ),
     ] = None,
     url: Annotated[
@@ -97,7 +96,6 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
             envvar='HEMICYCLE_URL',
             help='The address at which people reach the server, such as `https://hemicycle.example`.',
             rich_help_panel=ADDRESS,
-            show_default=False,
         ),
     ] = '',
     root_path: Annotated[
@@ -109,7 +107,6 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
             help='The path below which a proxy serves it, such as `/hemicycle`; by default, what it sends as'
             ' `X-Forwarded-Prefix`.',
             rich_help_panel=ADDRESS,
-            show_default=False,
         ),
     ] = '',
     log_format: LogShape = 'text',

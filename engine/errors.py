@@ -7,9 +7,10 @@ EngineError
 ├── UnknownRun              no run with that id
 ├── UnknownStep             the run has no such step
 ├── UnknownNote             the run has no such note
-├── UnknownEndpoint         no model endpoint with that name
-├── UnknownMcpServer        no MCP server with that name
-├── UnknownAgent            no coding agent with that name
+├── UnknownConnection       no connection of a kind with that name
+│   ├── UnknownEndpoint     no model endpoint with that name
+│   ├── UnknownMcpServer    no MCP server with that name
+│   └── UnknownAgent        no coding agent with that name
 ├── NotAllowed              the account's role does not permit that
 │   └── SignedOut           the session or token is missing or no longer valid
 ├── EventRefused            the run's active states do not accept that event

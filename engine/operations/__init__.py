@@ -3,6 +3,7 @@
 from engine.operations.connections import Agents, Endpoints, McpServers
 from engine.operations.forking import Forking
 from engine.operations.reading import Checking, Reading
+from engine.operations.rehearsing import Rehearsing
 from engine.operations.steering import NO_DATA, Steering
 from engine.operations.table import (
     Door,
@@ -30,6 +31,7 @@ __all__ = [
     'Merging',
     'Operation',
     'Reading',
+    'Rehearsing',
     'Retaining',
     'Role',
     'Route',

@@ -29,6 +29,7 @@ from engine.journal.protocol import Journal
 from engine.journal.retention_policy import Retention
 from engine.models import endpoints_file
 from engine.operations.conductor import RunHandle
+from engine.operations.rehearsal import Rehearsals
 from engine.records import Launch, RunId, RunInfo
 from engine.runtime.activity import Services
 from engine.runtime.debugger.breakpoint_validation import validate_breakpoints
@@ -179,6 +180,7 @@ class LocalConductor:
         self.mark_winner = forks.mark_winner
         self.save_test = tests.save_test
         self.check = tests.check
+        self.rehearse = Rehearsals(self.catalog).rehearse
 
     async def __aenter__(self) -> Self:
         return self

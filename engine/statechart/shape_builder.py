@@ -127,15 +127,14 @@ def _edges(
         sources = siblings if edge['source'] == '*' else listify(edge['source'])
         for source in sources:
             dest = source if edge['dest'] == '=' else edge['dest']
-            if not (edge['source'] == '*' and source == dest):
-                shape = EdgeShape(
-                    trigger=edge['trigger'],
-                    source=StatePath(prefix + source),
-                    dest=prefix + dest if dest else '',
-                    conditions=callback_names(edge.get('conditions')),
-                    unless=callback_names(edge.get('unless')),
-                )
-                yield shape, edge
+            shape = EdgeShape(
+                trigger=edge['trigger'],
+                source=StatePath(prefix + source),
+                dest=prefix + dest if dest else '',
+                conditions=callback_names(edge.get('conditions')),
+                unless=callback_names(edge.get('unless')),
+            )
+            yield shape, edge
 
 
 def _criteria(state: Mapping[str, Any]) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ from engine.operations import (
     Endpoints,
     Forking,
     McpServers,
+    Rehearsing,
     Retaining,
     Steering,
 )
@@ -143,6 +144,7 @@ class HttpConductor:
         self.preview_cleanup = retaining.preview_cleanup
         self.clean_up = retaining.clean_up
         checking = remote(Checking, self._ask)
+        self.rehearse = remote(Rehearsing, self._ask).rehearse
         self.compare = checking.compare
         self.audit = checking.audit
 

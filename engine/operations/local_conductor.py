@@ -215,19 +215,7 @@ class LocalConductor:
         run: RunId | None = None,
         **values: Any,
     ) -> RunHandle:
-        """Start a run; it is journaled when this returns.
-
-        Args:
-            launch: what to run: a `Launch`, or a pattern's class or name for one made of the other arguments.
-            parameters: values for the pattern's `Parameters`; those of the replayed run by default.
-            run: its id, if the caller chooses it.
-            values: fields of `Launch`, such as `title`, `models` and `budget`; all others are parameters.
-
-        Raises:
-            UnknownPattern
-            JournalError: `JournalConflict` if there is already a run with that id.
-            InvalidInput: names the field, which may be one the pattern does not have.
-        """
+        """Start a run; see `Conductor.start`."""
         if isinstance(launch, type):
             self.catalog.add(launch)
             launch = launch.name

@@ -112,7 +112,7 @@ def record_options(
 
 
 def _argument(field: RecordField) -> RecordOption:
-    info = typer.Argument(metavar=field.name.upper(), help=field.help, show_default=False)
+    info = typer.Argument(metavar=field.name.upper(), help=field.help)
     parameter = _parameter(field.name, Annotated[str, info])
     return RecordOption(field.name.upper(), parameter, (field.name,), _unchanged)
 
@@ -149,7 +149,6 @@ def _option(field: RecordField, note: OptionNote, outer: tuple[str, ...], change
         help=text,
         envvar=note.variable or None,
         rich_help_panel=note.panel or None,
-        show_default=False,
     )
     is_text = origin is Literal or (note.parse is not None and kind is not bool)
     typed = list[str] if repeated else str if is_text else kind

@@ -62,9 +62,9 @@ PUBLIC = {
         'McpSection RemoteTool ServerHealth Tool ToolOutput ToolRegistry bullet missing_requirement'
     ),
     'engine.workspace': (
-        'CommandResult Conflict Entry FileChange FileVersion Hunk Limits MergePreview RemoteFile '
-        'RemoteFiles Resolution Sandbox SuiteResult Workspace Workspaces apply_hunks close_folders '
-        'format_patch is_own_work open_folders split_hunks'
+        'CommandResult Confinement Conflict Entry FileChange FileVersion Hunk Limits MergePreview '
+        'RemoteFile RemoteFiles Resolution Sandbox SuiteResult Workspace Workspaces apply_hunks '
+        'close_folders format_patch is_own_work open_folders split_hunks'
     ),
     'engine.acp': ('AGENT_PREFIX AgentHealth ExternalAgentInfo ExternalAgents'),
     'engine.configuration': (

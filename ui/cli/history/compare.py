@@ -51,11 +51,7 @@ def compare(
     a: RunName,
     b: Annotated[
         str,
-        typer.Argument(
-            metavar='OTHER',
-            help='The other run; by default the one that RUN was forked from.',
-            show_default=False,
-        ),
+        typer.Argument(metavar='OTHER', help='The other run; by default the one that RUN was forked from.'),
     ] = '',
     steps: Annotated[
         bool, typer.Option('--steps', help='Every step of both, side by side.', rich_help_panel=SHOWN)

@@ -28,11 +28,9 @@ hemicycle runs note remove 3f9 4
 ```"""
 Number = Annotated[
     int,
-    typer.Argument(
-        min=1, max=MAX_NUMBER, metavar='NOTE', help='Its number, as `list` shows it.', show_default=False
-    ),
+    typer.Argument(min=1, max=MAX_NUMBER, metavar='NOTE', help='Its number, as `list` shows it.'),
 ]
-Text = Annotated[str, typer.Argument(metavar='TEXT', help='The text of the note.', show_default=False)]
+Text = Annotated[str, typer.Argument(metavar='TEXT', help='The text of the note.')]
 
 
 @with_session('as_json', 'database', 'server')
@@ -45,9 +43,7 @@ def list_notes(run: RunName = 'last', *, session: Session) -> None:
 def add(
     run: RunName,
     text: Text,
-    at: Annotated[
-        int, typer.Option(min=1, metavar='STEP', help='The step that the note is on.', show_default=False)
-    ],
+    at: Annotated[int, typer.Option(min=1, metavar='STEP', help='The step that the note is on.')],
     *,
     session: Session,
 ) -> None:

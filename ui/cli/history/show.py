@@ -30,7 +30,7 @@ hemicycle show 3f9 --json | jq .view.memory
 
 AtStep = Annotated[
     int | None,
-    typer.Option(min=1, metavar='STEP', help='The run as it was at this step.', show_default=False),
+    typer.Option(min=1, metavar='STEP', help='The run as it was at this step.'),
 ]
 
 

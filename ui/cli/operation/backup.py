@@ -39,11 +39,7 @@ Audit = Annotated[
 def backup(
     target: Annotated[
         Path | None,
-        typer.Argument(
-            metavar='FILE',
-            help='The archive; by default in this folder, named after the date.',
-            show_default=False,
-        ),
+        typer.Argument(metavar='FILE', help='The archive; by default in this folder, named after the date.'),
     ] = None,
     check: Audit = True,
     *,

@@ -68,9 +68,7 @@ def list_workers(
 
 @with_session('database')
 def drain(
-    name: Annotated[
-        str, typer.Argument(metavar='WORKER', help='Its name, as `list` shows it.', show_default=False)
-    ],
+    name: Annotated[str, typer.Argument(metavar='WORKER', help='Its name, as `list` shows it.')],
     temporal: TemporalAddress = '',
     namespace: Namespace = 'default',
     *,

@@ -30,11 +30,9 @@ MAX_SEARCHED = 1_000
 def list_messages(
     state: Annotated[
         Literal['due', 'sent', 'failed'] | None,
-        typer.Option(help='Only those that are due, sent or given up.', show_default=False),
+        typer.Option(help='Only those that are due, sent or given up.'),
     ] = None,
-    run: Annotated[
-        str, typer.Option(metavar='RUN', help='Only those about this run, by its id.', show_default=False)
-    ] = '',
+    run: Annotated[str, typer.Option(metavar='RUN', help='Only those about this run, by its id.')] = '',
     limit: Annotated[int, typer.Option(min=1, max=MAX_SEARCHED, help='Maximum number of messages.')] = 20,
     *,
     session: Session,
@@ -53,7 +51,7 @@ def list_messages(
 def resend(
     name: Annotated[
         str,
-        typer.Argument(metavar='MESSAGE', help='Its id, or a unique prefix of it.', show_default=False),
+        typer.Argument(metavar='MESSAGE', help='Its id, or a unique prefix of it.'),
     ],
     *,
     session: Session,

@@ -39,7 +39,7 @@ hemicycle schedule run nightly
 hemicycle schedule backfill nightly --since 2026-03-01T00:00+01:00 --until 2026-03-08T00:00+01:00
 ```"""
 MAX_TICKS = 10
-Name = Annotated[str, typer.Argument(metavar='SCHEDULE', help='Its name or id.', show_default=False)]
+Name = Annotated[str, typer.Argument(metavar='SCHEDULE', help='Its name or id.')]
 NOTES = {
     'spec.cron': OptionNote(name='cron', metavar='EXPRESSION'),
     'spec.intervals': OptionNote(
@@ -130,8 +130,8 @@ def run(name: Name, *, session: Session) -> None:
 @with_session('patterns', 'as_json', 'database', 'server')
 def backfill(
     name: Name,
-    since: Annotated[str, typer.Option(metavar='MOMENT', help='Start of the span.', show_default=False)],
-    until: Annotated[str, typer.Option(metavar='MOMENT', help='End of the span.', show_default=False)],
+    since: Annotated[str, typer.Option(metavar='MOMENT', help='Start of the span.')],
+    until: Annotated[str, typer.Option(metavar='MOMENT', help='End of the span.')],
     *,
     session: Session,
 ) -> None:

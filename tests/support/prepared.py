@@ -7,7 +7,7 @@ from ui.web.components import theme
 from ui.web.components.loading.first_paint import style_sheet
 
 bundled_scenarios()
-style_sheet(theme.SHEETS, theme.versioned_url(theme.ICONS))
+style_sheet(theme.SHEETS, theme.versioned_url)
 # Otherwise the garbage collection of each starting server would copy all shared pages.
 gc.collect()
 gc.freeze()

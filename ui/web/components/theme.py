@@ -38,8 +38,6 @@ SHEETS = (
 
 SCRIPTS = tuple(f'frame/{name}.js' for name in ('shortcuts', 'focus', 'notifications', 'connection'))
 IMMUTABLE = 'public, max-age=31536000, immutable'
-ICONS = 'vendor/icons.woff2'
-"""The icons that pages use (see `tests/browser/icons.py`): the full set is twelve times as large."""
 
 Keys = Sequence[tuple[str, str]]
 KEYS: Keys = (
@@ -77,15 +75,14 @@ def fill_topbar(draw: Callable[[], None] | None) -> None:
 
 def serve_assets() -> None:
     """Serve one style sheet and the scripts, and add them to every page."""
-    font = versioned_url(ICONS)
-    sheet = style_sheet(SHEETS, font)
+    sheet = style_sheet(SHEETS, versioned_url)
     bundles = Bundles(SCRIPTS)
     for path, script in bundles.served.items():
         _serve(path, script, 'text/javascript')
     _serve('/hemicycle.css', sheet, 'text/css')
     app.add_static_files('/hemicycle', str(ASSETS), max_cache_age=0)
     install_templates(bundles)
-    ui.add_head_html(head_html(f'/hemicycle.css?{zlib.crc32(sheet.encode()):x}', font), shared=True)
+    ui.add_head_html(head_html(f'/hemicycle.css?{zlib.crc32(sheet.encode()):x}', versioned_url), shared=True)
 
 
 def _serve(path: str, text: str, kind: str) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
+from string import Template
 from typing import Any
 
 import jinja2
@@ -26,11 +27,30 @@ PARTS = (
 )
 LINKS = re.compile(r'(?<= )(?:href|src|action)="(?=/(?!/))')
 COMMENTS = re.compile(r'/\*.*?\*/', re.DOTALL)
-ICONS = """
-@font-face { font-family: "Material Icons"; font-display: block; src: url(%s) format("woff2") }
+FONTS = {
+    'icons': 'vendor/icons.woff2',
+    'inter': 'fonts/inter.woff2',
+    'inter_extended': 'fonts/inter-extended.woff2',
+    'mono': 'fonts/jetbrains-mono.woff2',
+}
+"""The fonts of `FONT_FACES`. Of the icons only those that pages use, see `tests/browser/icons.py`."""
+PRELOADED = ('icons', 'inter', 'mono')
+FONT_FACES = Template("""
+@font-face { font-family: "Material Icons"; font-display: block; src: url($icons) format("woff2") }
 @layer base { .material-icons { font: normal 24px/1 "Material Icons"; display: inline-block;
   text-transform: none; white-space: nowrap; direction: ltr; font-feature-settings: "liga" } }
-"""
+@font-face { font-family: Inter; font-weight: 400 600; font-display: optional;
+  src: url($inter) format("woff2");
+  unicode-range: U+0-FF, U+131, U+152-153, U+2BB-2BC, U+2C6, U+2DA, U+2DC, U+304, U+308, U+329, U+2000-206F,
+    U+20AC, U+2122, U+2191, U+2193, U+2212, U+2215, U+FEFF, U+FFFD }
+@font-face { font-family: Inter; font-weight: 400 600; font-display: swap;
+  src: url($inter_extended) format("woff2");
+  unicode-range: U+100-130, U+132-151, U+154-2BA, U+2BD-2C5, U+2C7-2CC, U+2CE-2D7, U+2DD-2FF, U+1D00-1DBF,
+    U+1E00-1E9F, U+1EF2-1EFF, U+20A0-20AB, U+20AD-20C0, U+2113, U+2C60-2C7F, U+A720-A7FF }
+@font-face { font-family: "JetBrains Mono"; font-weight: 400 600; font-display: optional;
+  src: url($mono) format("woff2"); unicode-range: U+0-FF, U+2000-206F }
+""")
+"""Other scripts and signs come from the system's fonts. `optional`: text that is drawn keeps its width."""
 CRITICAL = """
 body { margin: 0 }
 #app, .nicegui-error-popup[aria-hidden="true"] { display: none }
@@ -40,7 +60,7 @@ body { margin: 0 }
 #first-words svg { width: 26px; height: 26px; vertical-align: middle }
 #first-words * { box-sizing: border-box }
 #first-words main { max-width: 1240px; margin: 28px auto; padding: 0 24px }
-#first-words h1 { font-size: 22px; line-height: 1.3; margin: 0 0 12px }
+#first-words h1 { font-size: 20px; line-height: 1.3; margin: 0 0 12px }
 #first-words p { margin: 0 }
 """
 """Styles for the first words; the rest is in the style sheet, which loads later."""
@@ -82,26 +102,30 @@ def place_links(html: str, prefix: str) -> str:
 
 
 @functools.cache
-def style_sheet(own: tuple[str, ...], font: str) -> str:
-    """Return all styles in one text: NiceGUI's in its layers, our own, and the icons from `font`."""
+def style_sheet(own: tuple[str, ...], address: Callable[[str], str]) -> str:
+    """Return all styles in one text: NiceGUI's in its layers, our own, and the fonts at their addresses."""
     parts = [LAYERS]
     for layer, file in PARTS:
         css = COMMENTS.sub('', (STATIC / file).read_text('utf-8'))
         parts.append(f'@layer {layer} {{ {quasar.prune(css) if file.startswith("quasar") else css} }}')
     parts += [(STYLES / f'{name}.css').read_text('utf-8') for name in own]
-    parts += [ICONS % font.removeprefix('/')]  # relative: a proxy may serve us below a path
+    # relative: a proxy may serve us below a path
+    parts += [FONT_FACES.substitute({name: address(file).removeprefix('/') for name, file in FONTS.items()})]
     parts += ['#app { display: block } body:has(#app > .nicegui-layout) #first-words { display: none }']
     return re.sub(r'\n\s*', '\n', COMMENTS.sub('', '\n'.join(parts)))
 
 
-def head_html(sheet: str, font: str) -> str:
-    """Return links to the style sheet, which loads in parallel with the scripts, and to the font."""
+def head_html(sheet: str, address: Callable[[str], str]) -> str:
+    """Return links to the style sheet, which loads in parallel with the scripts, and to the fonts."""
+    preloads = ''.join(
+        f'<link rel="preload" href="{address(FONTS[name])}" as="font" type="font/woff2" crossorigin>'
+        for name in PRELOADED
+    )
     return (
         f'<style>{CRITICAL}</style>'
         f'<link id="sheet" rel="stylesheet" href="{sheet}" media="print" fetchpriority="high">'
         '<script>document.getElementById("sheet").onload = function () { this.media = "all"; };</script>'
-        f'<link rel="preload" href="{font}" as="font" type="font/woff2" crossorigin>'
-        f'<meta name="color-scheme" content="light dark"><script>{REPLACE}</script>'
+        f'{preloads}<meta name="color-scheme" content="light dark"><script>{REPLACE}</script>'
     )
 
 

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from ui.web.components import theme
+from ui.web.components.assets import ASSETS
 from ui.web.components.loading.first_paint import style_sheet
 
 HAS = re.compile(r':has\(((?:[^()]|\([^()]*\))*)\)')
@@ -40,4 +41,15 @@ def test_slow_selectors_are_found(sheet: str, is_found: bool) -> None:
 def test_has_looks_for_named_classes_only() -> None:
     """If one matches any element, each paragraph that a model streams makes browsers recompute the styles of
     everything that any `:has()` applies to: of `body`, and of all buttons."""
-    assert find_broad_arguments(style_sheet(theme.SHEETS, '')) == []
+    assert find_broad_arguments(style_sheet(theme.SHEETS, str)) == []
+
+
+LITERAL = re.compile(r'font-size: (?!var\(|inherit)|font-weight: (?!400|var\()|font: \d')
+
+
+def test_text_has_the_sizes_and_weights_of_the_house() -> None:
+    """Four sizes and three weights, declared in base.css; the login page has no other style sheet."""
+    sheets = [path for path in sorted(ASSETS.rglob('*.css')) if path.name != 'login.css']
+    lines = {f'{path.name}: {line}' for path in sheets for line in path.read_text('utf-8').splitlines()}
+    assert {line for line in lines if 'var(--small)' in line}
+    assert {line for line in lines if LITERAL.search(line)} == set()

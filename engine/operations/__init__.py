@@ -5,7 +5,6 @@ from engine.operations.forking import Forking
 from engine.operations.reading import Checking, Reading
 from engine.operations.steering import NO_DATA, Steering
 from engine.operations.table import (
-    Door,
     Operation,
     Role,
     Route,
@@ -22,7 +21,6 @@ __all__ = [
     'Agents',
     'Annotating',
     'Checking',
-    'Door',
     'Endpoints',
     'Files',
     'Forking',

@@ -89,17 +89,9 @@ def test_an_invalid_policy_is_named(hemicycle: Hemicycle, tmp_path: Path) -> Non
 def test_title_tags_and_note_of_a_run_are_edited(hemicycle: Hemicycle) -> None:
     (run,) = list_runs(hemicycle)
     details = (
-        '--untag',
-        'demo',
-        '--title',
-        ' A fine run ',
-        '--tag',
-        'nightly',
-        '--tag',
-        'draft',
-        '--note',
+        '--untag', 'demo', '--title', ' A fine run ', '--tag', 'nightly', '--tag', 'draft', '--note',
         'slow',
-    )
+    )  # fmt: skip
     edited = json.loads(invoke(hemicycle, 'runs', 'change', 'last', *details, '--json'))
     assert (edited['id'], edited['title'], edited['note']) == (run, 'A fine run', 'slow')
     assert sorted(edited['tags']) == ['draft', 'nightly'] and not edited['private']

@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Callable
-from pathlib import Path
 
 import httpx
 import psycopg
@@ -16,11 +15,6 @@ from storage.settings import Settings
 from tests.support.cli import DEADLINE, Hemicycle, line, until, wait_for_exit
 
 SECRET = 'postgresql://somebody:wisteria@127.0.0.1:1/runs'
-
-
-@pytest.fixture
-def hemicycle(tmp_path: Path) -> Hemicycle:
-    return Hemicycle(tmp_path)
 
 
 @pytest.fixture

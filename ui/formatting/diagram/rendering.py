@@ -84,6 +84,8 @@ class Layout:
     """Whether failures are badges; otherwise they are edges."""
     cards: bool = False
     """Whether collapsed agents have room for what they do; otherwise they are as large as their names."""
+    columns: int = 3
+    """The most small regions of a parallel state side by side."""
     wide: bool = False
     """Whether it leaves room for a number on each edge; then failures are drawn as edges."""
 
@@ -189,7 +191,7 @@ class _Drawing:
         self._main = self._main_path(drawn)
         self._add_states(graph, '')
         for edge, (labels, failing) in drawn.items():
-            if badges and self._is_failed_end(edge[1]) and not parent_of(edge[0]) and not labels:
+            if badges and failing and self._is_failed_end(edge[1]) and not parent_of(edge[0]):
                 self.gutter.append(edge)
             elif badges and failing and not self._is_within_agent(*edge):
                 self.badges.append(edge)
@@ -211,7 +213,7 @@ class _Drawing:
         with graph.subgraph(graph_attr={'rank': 'sink'}) as last:
             for node in nodes:
                 last.node(node)
-            for left, right in pairwise(nodes[::-1] if self.layout.sideways else nodes):
+            for left, right in pairwise(nodes):
                 last.edge(left, right, style='invis')
 
     def _main_path(self, edges: Iterable[tuple[str, str]]) -> set[str]:
@@ -332,7 +334,7 @@ class _Drawing:
     def _regions_per_row(self, regions: list[str]) -> int:
         """Return the number of regions per row: a page column for diagrams is taller than wide."""
         small = not any(self._is_cluster(region) for region in regions)
-        most = 3 if small else 2
+        most = self.layout.columns if small else 2
         return 2 if len(regions) == 4 else most
 
     def _drawn_edges(self) -> dict[tuple[str, str], tuple[list[str], bool]]:
@@ -344,11 +346,11 @@ class _Drawing:
             source, dest = (self.hidden.get(path, path) for path in (edge.source, edge.dest))
             if edge.source in self.hidden and source == dest:
                 continue
-            failing = edge.trigger in ('failed', 'expired')
-            labels, _ = edges.setdefault((source, dest), ([], failing))
             # The chart inside every agent is the same: labels there would only widen the drawing.
-            inside = self._is_agent(parent_of(edge.source))
-            label = '' if inside or not self.layout.labels else edge_label(edge)
+            words = '' if self._is_agent(parent_of(edge.source)) else edge_label(edge)
+            failing = edge.trigger in ('failed', 'expired') or (not words and self._is_failed_end(dest))
+            labels, _ = edges.setdefault((source, dest), ([], failing))
+            label = words if self.layout.labels else ''
             if label and label not in labels and not failing:
                 labels.append(label)
             edges[source, dest] = (labels, edges[source, dest][1] and failing)

@@ -34,7 +34,7 @@ GRAPH = {
     'rankdir': 'TB',
     'compound': 'true',
     'newrank': 'true',
-    'nodesep': '0.28',
+    'nodesep': '0.25',
     'ranksep': '0.38',
     'margin': '0.02',
     'bgcolor': 'transparent',
@@ -169,6 +169,9 @@ class _Drawing:
         badges = self.layout.badges and not self.layout.wide
         self.inside: dict[str, list[StateShape]] = {}
         self._cards = card_paths(self.shape)
+        ends = [state for state in self.shape.states if state.kind == 'final' and not state.parent]
+        failed = [str(state.path) for state in ends if state.outcome == 'failed']
+        self._failed_end = failed[0] if len(failed) == 1 else ''
         for state in self.shape.states:
             self.inside.setdefault(state.parent, []).append(state)
             owner = self.hidden.get(state.parent, state.parent)
@@ -191,7 +194,7 @@ class _Drawing:
         self._main = self._main_path(drawn)
         self._add_states(graph, '')
         for edge, (labels, failing) in drawn.items():
-            if badges and failing and self._is_failed_end(edge[1]) and not parent_of(edge[0]):
+            if badges and failing and edge[1] == self._failed_end and not parent_of(edge[0]):
                 self.gutter.append(edge)
             elif badges and failing and not self._is_within_agent(*edge):
                 self.badges.append(edge)
@@ -208,12 +211,12 @@ class _Drawing:
     def _place_final_states(self, graph: graphviz.Digraph) -> None:
         """Put the run's final states on the last rank, failed ones last: beside the main path."""
         finals = [state.path for state in self.inside.get('', ()) if state.kind == 'final']
-        finals.sort(key=lambda path: (self._is_failed_end(path), path not in self._main))
+        finals.sort(key=lambda path: (path == self._failed_end, path not in self._main))
         nodes = [self._node(path) for path in finals]
         with graph.subgraph(graph_attr={'rank': 'sink'}) as last:
             for node in nodes:
                 last.node(node)
-            for left, right in pairwise(nodes):
+            for left, right in pairwise(nodes if self._failed_end else ()):
                 last.edge(left, right, style='invis')
 
     def _main_path(self, edges: Iterable[tuple[str, str]]) -> set[str]:
@@ -223,16 +226,11 @@ class _Drawing:
         while nexts := [
             dest
             for source, dest in edges
-            if source == at and dest in order and dest not in path and not self._is_failed_end(dest)
+            if source == at and dest in order and dest not in path and dest != self._failed_end
         ]:
             at = min(nexts, key=lambda dest: (order.index(dest) < order.index(at), order.index(dest)))
             path.add(at)
         return path
-
-    def _is_failed_end(self, path: str) -> bool:
-        """Return whether the run fails there."""
-        state = self.shape.state(path)
-        return bool(state and not state.parent and state.kind == 'final' and state.outcome == 'failed')
 
     def _is_agent(self, path: str) -> bool:
         state = self.shape.state(path)
@@ -348,7 +346,7 @@ class _Drawing:
                 continue
             # The chart inside every agent is the same: labels there would only widen the drawing.
             words = '' if self._is_agent(parent_of(edge.source)) else edge_label(edge)
-            failing = edge.trigger in ('failed', 'expired') or (not words and self._is_failed_end(dest))
+            failing = edge.trigger in ('failed', 'expired') or (not words and dest == self._failed_end)
             labels, _ = edges.setdefault((source, dest), ([], failing))
             label = words if self.layout.labels else ''
             if label and label not in labels and not failing:

@@ -68,6 +68,6 @@ def _draw_best(
 
 
 def _scale(drawn: str, room: Room) -> float:
-    """Return the pixels per unit of a drawing in a space, at most 1: enlarging it is no advantage."""
+    """Return the pixels per unit of a drawing that fills a space."""
     width, height = map(float, VIEW_BOX.findall(drawn)[0])
-    return min(room[0] / width, room[1] / height, 1.0)
+    return min(room[0] / width, room[1] / height)

@@ -12,6 +12,7 @@ from ui.formatting.tool_calls import call_line
 from ui.formatting.usage import with_streamed
 from ui.formatting.values import compact
 from ui.web.pages.shared.run.context import RunContext
+from ui.web.replay.conversation import json_to_markdown
 from ui.web.replay.history import latest
 
 MAX_LIVE = 80
@@ -100,5 +101,7 @@ def last_words(agent: Mapping[str, Any]) -> str:
             if part['kind'] == 'call':
                 return f'{part["name"]}: {call_line(str(part["arguments"]), MAX_LIVE)}'
             if part['kind'] == 'text' and part['text'].strip():
-                return str(part['text'].strip()[:MAX_LIVE])
+                lines = json_to_markdown(part['text']).splitlines()
+                plain = (line.strip('#>*-_ ') for line in lines)
+                return next(filter(None, plain), '')[:MAX_LIVE].replace('**', '')
     return ''

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from engine.patterns.time_bounded import replanning
@@ -23,7 +24,7 @@ FIELDS_BESIDE_RESULTS = frozenset({'minutes', 'seconds', 'why', 'seat', 'changes
 """Event fields that people send alongside the work: time, replanning, seats, edits. None is a result."""
 
 
-WORDS = {
+WORDS: Mapping[str, str | tuple[str, str]] = {
     **{name: '' for conditions in GATES.values() for name in conditions},
     'plan_is_approved': 'plan approved',
     'code_is_approved': 'code approved',

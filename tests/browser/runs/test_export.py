@@ -68,7 +68,7 @@ def test_a_saved_page_plays_without_a_network(offline, axe):
         page.keyboard.press('ArrowRight')
         expect(page.locator('#place')).to_have_text(re.compile(f'^{step} / '))
         active_states.add(page.locator('.diagram .active').first.get_attribute('id'))
-    assert {'s:researching.thinking', 's:analyzing.thinking'} <= active_states
+    assert {'s:researching', 's:analyzing'} <= active_states
     assert page.locator('#talk article:visible').count() == 3
     assert page.url.endswith('#step=8')
     page.get_by_role('tab', name='Memory').click()

@@ -22,6 +22,7 @@ from engine.records import (
 from ui.formatting.steps import (
     PHRASES,
     decisive_guards,
+    duration,
     edge_name,
     edge_outcomes,
     edges_text,
@@ -36,6 +37,8 @@ from ui.formatting.values import capitalize
 MAX_RESULT = 60
 """Maximum characters of a tool's result in a sentence."""
 MAX_CAUSE = 200
+MIN_DURATION = 0.05
+"""Minimum seconds between two steps to be named: less would read as 0.0 s."""
 
 
 def step_sentence(step: Transition, shape: Shape) -> str:
@@ -53,6 +56,12 @@ def step_sentence(step: Transition, shape: Shape) -> str:
         return f'{moved}: {cause.removeprefix(f"{path_text(step.event.at)} ")}'
     by_itself = {'always': ' (automatic)', 'done': ' (finished)'}
     return moved + by_itself.get(step.event.name, '')
+
+
+def step_facts(step: Transition, since: float | None) -> str:
+    """Return when a step happened, and which attempt it was; `since` is in seconds after the step before."""
+    after = [f'{duration(since)} after the previous step'] if since and since >= MIN_DURATION else []
+    return ' · '.join([*after, *([f'attempt {step.event.attempt}'] if step.event.attempt > 1 else [])])
 
 
 def cause_text(step: Transition, shape: Shape) -> str:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from pydantic import ValidationError
 
@@ -100,6 +101,13 @@ def exact(then: float) -> str:
     """Return a time to the second, with its time zone."""
     moment = datetime.fromtimestamp(then).astimezone()
     return f'{moment.day} {moment:%B %Y, %H:%M:%S %Z}'
+
+
+def moment_text(then: float, zone: str = '', *, seconds: bool = True) -> str:
+    """Return a moment: 2026-03-04 14:32:05, in this machine's time zone or, with its name, in another."""
+    moment = datetime.fromtimestamp(then, ZoneInfo(zone) if zone else None)
+    text = f'{moment:%Y-%m-%d %H:%M:%S}' if seconds else f'{moment:%Y-%m-%d %H:%M}'
+    return f'{text} {moment:%Z}' if zone else text
 
 
 TIMES = re.compile(r'(^|_)(time|started|ended|created|since|at)$')

@@ -240,8 +240,7 @@ function stepPane(at) {
   const step = steps[at - 1], box = make("div", "step");
   if (!step) { box.append(make("p", "empty", "No steps yet.")); return box; }
   box.append(make("div", "step-number num", `Step ${at}`), make("h2", "step-title", step.title));
-  const facts = [at > 1 && step.time - steps[at - 2].time >= 0.05 ? `${formatDuration(step.time - steps[at - 2].time)} after the previous step` : "", step.attempt ? `attempt ${step.attempt}` : ""].filter(Boolean);
-  if (facts.length) box.append(make("p", "muted small", facts.join(" · ")));
+  if (step.facts) box.append(make("p", "muted small", step.facts));
   if (step.error) box.append(make("p", "notice fail", step.error));
   if (step.notes) {
     const list = make("ul", "note-list");

@@ -13,7 +13,6 @@ from engine.records import GuardResult, Message, RunInfo, Shape, Spending, State
 from engine.runtime import GuardExplanations
 from ui.cli.output.step_text import (
     console,
-    format_time,
     format_value,
     status_in_color,
     step_line,
@@ -30,7 +29,7 @@ from ui.formatting.steps import (
     others_title,
 )
 from ui.formatting.usage import LIMITS, dollars, gauge_text, usage_headline
-from ui.formatting.values import count
+from ui.formatting.values import count, moment_text
 
 MAX_TEXT = 200
 
@@ -50,7 +49,7 @@ class RunReport:
         title.append_text(status_in_color(view.status, view.error))
         at = f'step {view.seq} of {info.seq}' if view.seq < info.seq else f'{view.seq} steps'
         title.append(
-            f' · {format_time(info.created)} · {duration(max(0.0, view.time - view.started))} · {at}'
+            f' · {moment_text(info.created)} · {duration(max(0.0, view.time - view.started))} · {at}'
             f' · {usage_headline(view.usage)}{" · simulated" if info.simulated else ""}'
         )
         self._console.print(title)

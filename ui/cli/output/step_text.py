@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from datetime import UTC, datetime
 from typing import Any
 
 from rich.console import Console
@@ -45,11 +44,6 @@ def console(*, stderr: bool = False) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else UNBOUNDED
     return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True, width=width)
-
-
-def format_time(time: float) -> str:
-    """Format a time as lists show it, in this machine's time zone."""
-    return f'{datetime.fromtimestamp(time, tz=UTC).astimezone():%Y-%m-%d %H:%M:%S}'
 
 
 def step_line(transition: Transition, shape: Shape, started: float) -> Text:

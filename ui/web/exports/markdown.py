@@ -28,9 +28,9 @@ from engine.records import (
 from ui.formatting.sentences import step_sentence
 from ui.formatting.steps import duration, path_text, role_title
 from ui.formatting.usage import usage_headline
-from ui.formatting.values import SIMULATED, count, is_simulated, status_text
+from ui.formatting.values import SIMULATED, count, is_simulated, moment_text, status_text
 from ui.web.exports.run_history import read_pages
-from ui.web.exports.text import export_note, format_moment, note_date
+from ui.web.exports.text import export_note, note_date
 from ui.web.replay.conversation import json_to_markdown
 from ui.web.replay.marks import is_by_person, mark_of
 
@@ -99,7 +99,7 @@ def _format_header(info: RunInfo, shape: Shape, view: View) -> Iterator[str]:
         ('Run', f'`{info.id}`'),
         ('Pattern', f'{escape_markdown(shape.title)} (`{info.pattern}`)'),
         ('Status', _format_status(view)),
-        ('Started', format_moment(view.started or info.created)),
+        ('Started', moment_text(view.started or info.created, 'UTC', seconds=False)),
         ('Took', f'{duration(max(0.0, view.time - view.started))}, {count(info.seq, "step")}'),
         ('Used', usage_headline(view.usage) + (', simulated' if info.simulated else '')),
         (

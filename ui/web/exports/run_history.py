@@ -11,7 +11,7 @@ from engine import Conductor, EngineError, Transition
 from engine.journal import Fold
 from engine.records import Note, RunId, RunInfo, Shape, View
 from ui.formatting.diagram.rendering import highlight
-from ui.formatting.sentences import step_sentence
+from ui.formatting.sentences import step_facts, step_sentence
 from ui.formatting.steps import (
     EdgeOutcome,
     decisive_guards,
@@ -88,12 +88,13 @@ class _Reader:
 
     def add(self, steps: Sequence[Transition]) -> None:
         for step in steps:
+            before = self.steps[-1]['time'] if self.steps else 0.0
             self.fold.apply(step)
-            self.steps.append(self._step(step))
+            self.steps.append(self._step(step, before))
             if self._text > MAX_TEXT:
                 raise CannotExport('it has too much text for one page: save it as a bundle')
 
-    def _step(self, step: Transition) -> dict[str, Any]:
+    def _step(self, step: Transition, before: float) -> dict[str, Any]:
         view = self.fold.view
         mark = mark_of(step, self._shape.marks, self._visits)
         for path in step.entered:
@@ -110,7 +111,7 @@ class _Reader:
         return _drop_empty(
             time=step.time,
             title=step_sentence(step, self._shape),
-            attempt=step.event.attempt if step.event.attempt > 1 else 0,
+            facts=step_facts(step, step.time - before if before else None),
             error=str(step.event.data.get('error') or ''),
             entered=step.entered,
             lit={

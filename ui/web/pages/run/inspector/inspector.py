@@ -12,8 +12,8 @@ from typing_extensions import override
 from engine import EngineError, Transition
 from engine.records import Change, Shape, View
 from ui.formatting.changes import change_title, value_html, wordings
-from ui.formatting.sentences import FAILURES, MAX_CAUSE, step_sentence
-from ui.formatting.steps import PHRASES, duration, edge_outcomes, previous_values
+from ui.formatting.sentences import FAILURES, MAX_CAUSE, step_facts, step_sentence
+from ui.formatting.steps import PHRASES, edge_outcomes, previous_values
 from ui.formatting.values import with_list_ends, with_times
 from ui.web.components.debounce import create_page_task
 from ui.web.components.elements import Engagement, JsonTree
@@ -27,8 +27,6 @@ from ui.web.pages.shared.run.transition_reasons import draw_reasons
 from ui.web.pages.shared.run.usage_table import UsageTable
 
 BREAKPOINTS = 'Breakpoints'
-MIN_DURATION = 0.05
-"""Minimum seconds between two steps to be shown: less would read as 0.0 s."""
 
 
 class Inspector(Pane):
@@ -143,10 +141,8 @@ class Inspector(Pane):
         ui.label(f'Step {step.seq}').classes('step-number num')
         failing = 'failing' if step.event.name in FAILURES else ''
         Text('div', step_sentence(step, self._shape), f'step-title {failing}')
-        facts = [f'{duration(since)} after the previous step'] if since and since >= MIN_DURATION else []
-        facts += [f'attempt {step.event.attempt}'] if step.event.attempt > 1 else []
-        if facts:
-            Text('div', ' · '.join(facts), 'muted small')
+        if facts := step_facts(step, since):
+            Text('div', facts, 'muted small')
         error = str(step.event.data.get('error') or '')
         if len(error) > MAX_CAUSE:  # the sentence has only its beginning
             text_notice('fail', 'error_outline', error)

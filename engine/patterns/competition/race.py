@@ -78,6 +78,7 @@ class Race(Pattern):
     family = 'Parallel'
     initial = 'preparing'
     answer = 'outcome'
+    words = {'has_winner': 'tests pass', 'may_take_best': 'best is accepted'}
     projects = ('project', 'tests')
     caveat = 'caveat'
     panels = {'candidates': 'candidates'}

@@ -193,6 +193,7 @@ class Pipeline(Pattern):
     family = 'Sequential'
     initial = 'pending'
     answer = 'analysis'
+    words = {'is_spent': 'no revisions left'}
     caveat = 'caveat'
     panels = {
         'messages': 'messages',

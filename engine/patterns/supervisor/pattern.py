@@ -101,6 +101,10 @@ class Supervisor(Pattern):
     initial = 'planning'
     answer = 'final_output'
     caveat = 'caveat'
+    words = {
+        'next_task_is_ready': 'next task',
+        'next_role_is_unknown': 'unknown role',
+    }
     wait_texts = {'plan': 'your plan'}
     panels = {'plan': 'steps', 'messages': 'messages'}
 

@@ -76,7 +76,7 @@ class ChartPane(Pane):
         """Lay out the chart for the available space, with the active states in sight."""
         self._fitted = composites_around(self._shape, self._active)
         folded = self._folds.folded if self._folds.by_user else None
-        drawn, folds = await fit(self._shape, self._room, folded=folded, active=self._active)
+        drawn, folds = await fit(self._shape, self._room, folded=folded, active=self._active, cards=True)
         if not self._folds.by_user:
             self._folds.show(folds)
         self.explanation.folded = self._folds.folded

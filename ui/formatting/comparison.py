@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from engine import Transition
-from engine.history import Comparison, Divergence, Row, RunStats
+from engine.history import Comparison, Divergence, GuardDifference, Row, RunStats
+from engine.records import EdgeShape
 from ui.formatting.steps import answer_text, duration, edges_text, guard_text, innermost, path_text
 from ui.formatting.usage import cost_text, dollars
 from ui.formatting.values import count, status_text
@@ -64,7 +65,7 @@ def divergence_reason(comparison: Comparison, divergence: Divergence) -> str:
         tally = comparison.a if side == 'A' else comparison.b
         other = 'B' if side == 'A' else 'A'
         ended = tally.view.status.ended and not divergence.region
-        was = f'is {_outcome(tally).lower()}' if ended else 'goes no further there'
+        was = f'ended ({_outcome(tally).lower()})' if ended else 'stops there'
         return f'{side} {was}, and {other} {_describe_step(step)}.'
     both = f'A {_describe_step(a)}, B {_describe_step(b)}'
     match divergence.cause:
@@ -72,7 +73,8 @@ def divergence_reason(comparison: Comparison, divergence: Divergence) -> str:
             # One that answered differently explains why others are no longer evaluated.
             in_both = [guard for guard in divergence.guards if None not in (guard.a, guard.b)]
             answers = (
-                f'{guard_text(guard.name, guard.a)} in A, {answer_text(guard.b)} in B'
+                f'{guard_text(guard.name, guard.a, _edge_of(comparison, guard))} in A,'
+                f' {answer_text(guard.b)} in B'
                 for guard in in_both or divergence.guards
             )
             reasons = list(dict.fromkeys(answers))  # one guard may be on several edges
@@ -81,6 +83,14 @@ def divergence_reason(comparison: Comparison, divergence: Divergence) -> str:
         case 'event':
             return f'A received “{_event(a)}”, B “{_event(b)}”: {both}.'
     return f'{both}.'
+
+
+def _edge_of(comparison: Comparison, guard: GuardDifference) -> EdgeShape | None:
+    for edge in comparison.a.shape.edges:
+        ends = edge.source, edge.dest
+        if ends == (guard.source, guard.dest) and guard.name in (*edge.conditions, *edge.unless):
+            return edge
+    return None
 
 
 def _outcome(tally: RunStats) -> str:

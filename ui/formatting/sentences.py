@@ -27,6 +27,7 @@ from ui.formatting.steps import (
     edge_outcomes,
     edges_text,
     guard_phrase,
+    negated,
     path_text,
     reason_text,
     role_title,
@@ -120,8 +121,9 @@ def _reply_text(step: Transition, reply: ReplyData, shape: Shape) -> str:
 
 def _decided(step: Transition, shape: Shape) -> list[str]:
     return [
-        f'{"" if guard.value else "not "}{guard_phrase(guard.name)}'
-        for guard in decisive_guards(edge_outcomes(step, shape))
+        phrase if guard.value else negated(phrase)
+        for edge, guard in decisive_guards(edge_outcomes(step, shape))
+        if (phrase := guard_phrase(guard.name, edge))
     ]
 
 

@@ -195,18 +195,18 @@ def target_text(edge: EdgeShape) -> str:
     return f'to {_edge_text(edge_name(edge)).rpartition("→ ")[2]}'
 
 
-def decisive_guards(outcomes: Iterable[EdgeOutcome]) -> list[GuardResult]:
-    """Return the guards that decided: of the edge taken or, if it has none, of the others."""
+def decisive_guards(outcomes: Iterable[EdgeOutcome]) -> list[tuple[EdgeShape, GuardResult]]:
+    """Return the guards that decided, each with its edge: the one taken or, if it has none, the others."""
     listed = list(outcomes)
-    of_taken = [guard for outcome in listed if outcome.taken for guard in outcome.guards]
+    of_taken = [(outcome.edge, guard) for outcome in listed if outcome.taken for guard in outcome.guards]
     blocking = [
-        guard
+        (outcome.edge, guard)
         for outcome in listed
         if not outcome.taken
         for guard in outcome.guards
         if guard.value is not guard.wanted
     ]
-    return list({guard.name: guard for guard in of_taken or blocking}.values())[:MAX_NAMED]
+    return list({guard.name: (edge, guard) for edge, guard in of_taken or blocking}.values())[:MAX_NAMED]
 
 
 PHRASES = {
@@ -220,14 +220,25 @@ PHRASES = {
 """Guards and criteria of every agent in a few words; others are named by themselves."""
 
 
-def guard_phrase(guard: str) -> str:
-    """Return a guard in a few words: `is_approved` is *approved*."""
-    return PHRASES.get(guard) or re.sub(r'^(is|has)_', '', guard).replace('_', ' ')
+def guard_phrase(guard: str, edge: EdgeShape | None = None) -> str:
+    """Return a guard in a few words, on an edge in those of its pattern: `is_approved` is *approved*."""
+    if guard in PHRASES:
+        return PHRASES[guard]
+    named = [*edge.conditions, *edge.unless] if edge and edge.words else []
+    if edge is None or guard not in named or not (words := edge.words[named.index(guard)]):
+        return re.sub(r'^(is|has)_', '', guard).replace('_', ' ')
+    return words if guard in edge.conditions else negated(words)
 
 
-def guard_text(guard: str, value: bool | None) -> str:
+def negated(phrase: str) -> str:
+    """Return the opposite of a phrase: *not approved*, *revisions left* for *no revisions left*."""
+    bare = re.sub(r'^(not|no) ', '', phrase)
+    return bare if bare != phrase else f'not {phrase}'
+
+
+def guard_text(guard: str, value: bool | None, edge: EdgeShape | None = None) -> str:
     """Return a guard with its result: `Approved: no`; None is one that was not evaluated."""
-    return f'{capitalize(guard_phrase(guard))}: {answer_text(value)}'
+    return f'{capitalize(guard_phrase(guard, edge))}: {answer_text(value)}'
 
 
 def answer_text(value: bool | None) -> str:

@@ -260,7 +260,7 @@ def test_an_edge_explains_itself_to_the_keyboard(page, finished, axe):
     why = page.get_by_role('dialog', name='Transition from reviewing to complete')
     expect(why).to_contain_text('Approved: yes')
     expect(why.locator('.guard-saw')).to_have_text('approved = true')
-    expect(why.locator('.guard').nth(1)).to_contain_text('Spent: not checked')
+    expect(why.locator('.guard').nth(1)).to_contain_text('No revisions left: not checked')
     page.keyboard.press('Enter')
     expect(why.get_by_role('button', name='Close')).to_be_focused()
     axe(page)

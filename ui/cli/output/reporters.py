@@ -119,13 +119,13 @@ def outcome_sentence(outcome: Outcome, fold: Fold) -> str:
     reason = f': {outcome.error}' if outcome.error else ''
     match outcome.status:
         case 'done' if outcome.error:
-            return f'run {outcome.run} has finished with issues{reason}'
+            return f'run {outcome.run} is done with issues{reason}'
         case 'done' | 'failed' | 'cancelled':
             return f'run {outcome.run} {"is " * (outcome.status != "failed")}{outcome.status}{reason}'
         case 'waiting':
             return (
-                f'run {outcome.run} waits for a person: {fold.view.waiting}{reason.rstrip(".")};'
-                f' `hemicycle send {outcome.run}` says what it accepts'
+                f'run {outcome.run} is waiting for a person: {fold.view.waiting}{reason.rstrip(".")};'
+                f' `hemicycle send {outcome.run}` shows what it accepts'
             )
         case 'paused':
             view = fold.view

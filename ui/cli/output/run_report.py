@@ -9,7 +9,17 @@ from typing import Any
 from rich.text import Text
 
 from engine import Transition
-from engine.records import GuardResult, Message, RunInfo, Shape, Spending, StateShape, View, message_of
+from engine.records import (
+    EdgeShape,
+    GuardResult,
+    Message,
+    RunInfo,
+    Shape,
+    Spending,
+    StateShape,
+    View,
+    message_of,
+)
 from engine.runtime import GuardExplanations
 from ui.cli.output.step_text import (
     console,
@@ -91,34 +101,28 @@ class RunReport:
         self._title(f'Step {step.seq}')
         self._line(step_sentence(step, self._shape), style='bold')
         self._line(f'{duration(step.time - self._view.started)} after the start', style='dim')
+
+        def describe(edge: EdgeShape, guard: GuardResult) -> str:
+            ground = explanations.of(guard.source, guard.dest, guard.name, before, step.event)
+            values = ', '.join(f'{name} = {brief_value(value)}' for name, value in ground.values)
+            return f'{guard_text(guard.name, guard.value, edge)}{values and f" ({values})"}'
+
         outcomes = edge_outcomes(step, self._shape)
-        for guard in decisive_guards(outcomes):
-            self._guard(guard, step, explanations, before)
+        for edge, guard in decisive_guards(outcomes):
+            self._line(describe(edge, guard))
         others = other_outcomes(outcomes)
         if others:
             self._line(f'{others_title(len(others))}:')
         for outcome, target in others.items():
             self._line(f'{target}: {outcome.reason.lower()}')
             for guard in outcome.guards:
-                self._guard(guard, step, explanations, before, indent='    ')
+                self._line(f'    {describe(outcome.edge, guard)}')
         self._title('Changes')
         for change in step.changes:
             value = '' if change.op == 'remove' else f' {format_value(change.value, MAX_TEXT)}'
             self._line(f'{change.op:<8}{change.path}{value}')
         if not step.changes:
             self._line('none')
-
-    def _guard(
-        self,
-        guard: GuardResult,
-        step: Transition,
-        explanations: GuardExplanations,
-        before: Mapping[str, Any],
-        indent: str = '',
-    ) -> None:
-        ground = explanations.of(guard.source, guard.dest, guard.name, before, step.event)
-        values = ', '.join(f'{name} = {brief_value(value)}' for name, value in ground.values)
-        self._line(f'{indent}{guard_text(guard.name, guard.value)}{values and f" ({values})"}')
 
     def conversations(self) -> None:
         """Print every agent's conversation."""

@@ -119,7 +119,7 @@ class _Reader:
                 for name, paths in highlight(self._shape, view, step).items()
                 if paths and name not in ('visited', 'traversed')
             },
-            guards=[guard_text(guard.name, guard.value) for guard in decisive_guards(outcomes)],
+            guards=[guard_text(guard.name, guard.value, edge) for edge, guard in decisive_guards(outcomes)],
             others=[_outcome(*other) for other in others.items()],
             others_title=others_title(len(others)) if others else '',
             changes=changes,
@@ -155,7 +155,7 @@ def _outcome(outcome: EdgeOutcome, target: str) -> dict[str, Any]:
     return {
         'to': target,
         'reason': outcome.reason,
-        'guards': [guard_text(guard.name, guard.value) for guard in outcome.guards],
+        'guards': [guard_text(guard.name, guard.value, outcome.edge) for guard in outcome.guards],
     }
 
 

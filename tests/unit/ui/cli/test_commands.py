@@ -119,9 +119,7 @@ BAKERY = (
 def test_an_unapproved_result_has_its_own_exit_code(hemicycle: Hemicycle) -> None:
     result = hemicycle('run', 'pipeline', '--task', BAKERY, '--set', 'max_iterations=1', '-q')
     assert result.exit_code == ExitCode.DONE_WITH_ISSUES == 6
-    assert (
-        result.stdout.strip() and 'has finished with issues: not approved after 1 revision' in result.stderr
-    )
+    assert result.stdout.strip() and 'is done with issues: not approved after 1 revision' in result.stderr
     assert 'done with issues' in hemicycle('runs', 'list').stdout
     run = json.loads(hemicycle('runs', 'list', '--json').stdout.splitlines()[0])
     assert (run['status'], run['error']) == ('done', 'not approved after 1 revision')
@@ -178,7 +176,7 @@ def test_a_failed_run_shows_the_reason(hemicycle: Hemicycle) -> None:
 def test_a_run_that_waits_for_a_person_is_released(hemicycle: Hemicycle) -> None:
     result = hemicycle('run', 'asking', '--patterns', str(hemicycle.patterns), '--quiet')
     assert result.exit_code == 4
-    assert 'waits for a person: a word' in result.stderr
+    assert 'is waiting for a person: a word' in result.stderr
     info = hemicycle.newest()
     assert info.status is Status.WAITING
 

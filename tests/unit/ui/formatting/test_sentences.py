@@ -7,7 +7,7 @@ import pytest
 from engine import Event, Transition
 from engine.records import Edge, EdgeShape, GuardResult, RunId, Shape, StatePath, StateShape
 from ui.formatting.sentences import step_sentence
-from ui.formatting.steps import decisive_guards, edge_outcomes, guard_text
+from ui.formatting.steps import decisive_guards, edge_outcomes, guard_text, negated
 
 PATH = StatePath
 
@@ -152,7 +152,10 @@ def test_each_kind_of_step_is_one_sentence(taken: Transition, sentence: str):
 
 def test_guards_of_the_edge_taken_decide_or_else_those_that_blocked_the_others():
     def deciding(taken: Transition) -> list[str]:
-        return [guard_text(guard.name, guard.value) for guard in decisive_guards(edge_outcomes(taken, SHAPE))]
+        return [
+            guard_text(guard.name, guard.value, edge)
+            for edge, guard in decisive_guards(edge_outcomes(taken, SHAPE))
+        ]
 
     assert deciding(step('done', 'reviewing>complete', at='reviewing', guards=APPROVED)) == ['Approved: yes']
     refused = step('done', 'reviewing>researching', at='reviewing', guards=REFUSED)
@@ -163,3 +166,19 @@ def test_guards_of_the_edge_taken_decide_or_else_those_that_blocked_the_others()
 def test_a_guard_is_named_with_its_result():
     assert guard_text('is_unfit', False) == 'Answer invalid: no'
     assert guard_text('has_show_notes', None) == 'Show notes: not checked'
+
+
+def test_a_guard_is_called_what_its_pattern_calls_it():
+    words = ('no revisions left', 'not seated')
+    edge = EdgeShape(
+        trigger='done',
+        source=PATH('a'),
+        dest='b',
+        conditions=('is_spent',),
+        unless=('is_taken',),
+        words=words,
+    )
+    assert guard_text('is_spent', True, edge) == 'No revisions left: yes'
+    assert guard_text('is_taken', False, edge) == 'Seated: no'
+    assert negated('no revisions left') == 'revisions left'
+    assert negated('approved') == 'not approved'

@@ -50,7 +50,7 @@ class StepPane:
         self._root.clear()
         with self._root:
             if row is None:
-                empty_state('hourglass_empty', 'Neither run has taken a step yet.')
+                empty_state('hourglass_empty', 'No steps yet.')
                 return
             self._draw_kind(row, parting=parting)
             for place_of, side in enumerate(self._sides):

@@ -32,7 +32,7 @@ def test_a_comparison_says_where_runs_diverge_and_why(two: tuple[Hemicycle, str,
     result = hemicycle('runs', 'compare', one, other)
     assert result.exit_code == 1
     assert 'The runs diverge at step ' in result.stdout
-    assert 'Spent: no in A, yes in B: A went' in result.stdout
+    assert 'No revisions left: no in A, yes in B: A went' in result.stdout
     assert 'max_iterations  A 3, B 0' in result.stdout
     assert ', less in B' in result.stdout
     assert 'reviewing → analyzing  A 1, B 0' in result.stdout

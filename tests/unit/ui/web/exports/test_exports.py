@@ -96,8 +96,8 @@ async def test_a_page_holds_the_data_of_every_step(conductor: Conductor) -> None
     assert [step['mark'][0] for step in data['steps'] if 'mark' in step].count('verdict') == 2
     by_title = {step['title']: step for step in data['steps']}
     assert by_title['reviewing → complete: the reviewer approved']['guards'] == ['Approved: yes']
-    sent_back = by_title['reviewing → analyzing: the reviewer sent it back, not spent']
-    assert sent_back['guards'] == ['Approved: no', 'Spent: no']
+    sent_back = by_title['reviewing → analyzing: the reviewer sent it back, revisions left']
+    assert sent_back['guards'] == ['Approved: no', 'No revisions left: no']
     assert [other['to'] for other in sent_back['others']] == ['to complete', 'to complete']
 
 

@@ -161,7 +161,7 @@ class EdgeExplanation:
     def _verdict(self, edges: Sequence[EdgeShape]) -> str:
         step = self._reasons.step
         if step is None:
-            return 'The run has not taken a step yet.'
+            return 'No steps yet.'
         here = f'At step {step.seq} ({step.event.name.replace("_", " ")})'
         outcomes = [self._outcomes[edge] for edge in edges if edge in self._outcomes]
         if any(outcome.taken for outcome in outcomes):
@@ -211,7 +211,7 @@ class EdgeExplanation:
                 for name in names:
                     guard = guards.get((name, expected))
                     value = guard.value if guard else None
-                    self._reasons.draw(edge.source, edge.dest, name, expected=expected, value=value)
+                    self._reasons.draw(edge, name, expected=expected, value=value)
             if not edge.conditions and not edge.unless:
                 Text('div', 'No conditions.', 'muted small')
         return part

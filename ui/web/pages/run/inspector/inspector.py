@@ -79,7 +79,7 @@ class Inspector(Pane):
         self._step.clear()
         with self._step:
             if step is None:
-                empty_state('hourglass_empty', 'The run has not taken a step yet.')
+                empty_state('hourglass_empty', 'No steps yet.')
             else:
                 self._draw_step(view, step, moment.since)
         changed = [change.path for change in step.changes] if step else []

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine import Conductor, Transition
-from engine.records import RunId
+from engine.records import EdgeShape, RunId
 from engine.runtime import GuardExplanations
 from ui.formatting.steps import (
     EdgeOutcome,
@@ -41,12 +41,11 @@ class GuardReasons:
         """Set the step to explain, and the data before it."""
         self.step, self.before = step, before
 
-    def draw(self, source: str, dest: str, guard: str, *, expected: bool, value: bool | None) -> None:
-        """Draw a guard of the edge from `source` to `dest` with its result, and the data it read.
+    def draw(self, edge: EdgeShape, guard: str, *, expected: bool, value: bool | None) -> None:
+        """Draw a guard of an edge with its result, and the data it read.
 
         Args:
-            source: the source of the edge it guards.
-            dest: the edge's destination.
+            edge: the edge it guards.
             guard: its name.
             expected: the result that lets the edge be taken.
             value: the result at this step; None if it was not evaluated.
@@ -54,8 +53,8 @@ class GuardReasons:
         kind = '' if value is None else 'ok' if value is expected else 'no'
         ground = None
         if self._explanations is not None and self.step is not None:
-            ground = self._explanations.of(source, dest, guard, self.before, self.step.event)
-        Text('div', guard_text(guard, value), f'guard {kind}', title=ground.says if ground else guard)
+            ground = self._explanations.of(edge.source, edge.dest, guard, self.before, self.step.event)
+        Text('div', guard_text(guard, value, edge), f'guard {kind}', title=ground.says if ground else guard)
         if ground is not None and value is not None and ground.values:
             saw = (f'{name.replace("_", " ")} = {brief_value(value)}' for name, value in ground.values)
             Text('div', ' · '.join(saw), 'guard-saw mono')
@@ -63,8 +62,8 @@ class GuardReasons:
 
 def draw_reasons(outcomes: Sequence[EdgeOutcome], reasons: GuardReasons) -> None:
     """Draw the guards that decided; below, folded, the edges that were not taken, each with its reason."""
-    for guard in decisive_guards(outcomes):
-        reasons.draw(guard.source, guard.dest, guard.name, expected=guard.wanted, value=guard.value)
+    for edge, guard in decisive_guards(outcomes):
+        reasons.draw(edge, guard.name, expected=guard.wanted, value=guard.value)
     others = other_outcomes(outcomes)
     if not others:
         return
@@ -79,4 +78,4 @@ def _draw_outcome(outcome: EdgeOutcome, target: str, reasons: GuardReasons) -> N
         Text('span', target, 'edge-outcome-target')
         Text('span', outcome.reason, 'muted small')
         for guard in outcome.guards:
-            reasons.draw(edge.source, edge.dest, guard.name, expected=guard.wanted, value=guard.value)
+            reasons.draw(edge, guard.name, expected=guard.wanted, value=guard.value)

@@ -34,7 +34,7 @@ GRAPH = {
     'rankdir': 'TB',
     'compound': 'true',
     'newrank': 'true',
-    'nodesep': '0.28',
+    'nodesep': '0.25',
     'ranksep': '0.38',
     'margin': '0.02',
     'bgcolor': 'transparent',
@@ -84,6 +84,8 @@ class Layout:
     """Whether failures are badges; otherwise they are edges."""
     cards: bool = False
     """Whether collapsed agents have room for what they do; otherwise they are as large as their names."""
+    columns: int = 3
+    """The most small regions of a parallel state side by side."""
     wide: bool = False
     """Whether it leaves room for a number on each edge; then failures are drawn as edges."""
 
@@ -167,6 +169,9 @@ class _Drawing:
         badges = self.layout.badges and not self.layout.wide
         self.inside: dict[str, list[StateShape]] = {}
         self._cards = card_paths(self.shape)
+        ends = [state for state in self.shape.states if state.kind == 'final' and not state.parent]
+        failed = [str(state.path) for state in ends if state.outcome == 'failed']
+        self._failed_end = failed[0] if len(failed) == 1 else ''
         for state in self.shape.states:
             self.inside.setdefault(state.parent, []).append(state)
             owner = self.hidden.get(state.parent, state.parent)
@@ -189,7 +194,7 @@ class _Drawing:
         self._main = self._main_path(drawn)
         self._add_states(graph, '')
         for edge, (labels, failing) in drawn.items():
-            if badges and self._is_failed_end(edge[1]) and not parent_of(edge[0]) and not labels:
+            if badges and failing and edge[1] == self._failed_end and not parent_of(edge[0]):
                 self.gutter.append(edge)
             elif badges and failing and not self._is_within_agent(*edge):
                 self.badges.append(edge)
@@ -206,12 +211,12 @@ class _Drawing:
     def _place_final_states(self, graph: graphviz.Digraph) -> None:
         """Put the run's final states on the last rank, failed ones last: beside the main path."""
         finals = [state.path for state in self.inside.get('', ()) if state.kind == 'final']
-        finals.sort(key=lambda path: (self._is_failed_end(path), path not in self._main))
+        finals.sort(key=lambda path: (path == self._failed_end, path not in self._main))
         nodes = [self._node(path) for path in finals]
         with graph.subgraph(graph_attr={'rank': 'sink'}) as last:
             for node in nodes:
                 last.node(node)
-            for left, right in pairwise(nodes[::-1] if self.layout.sideways else nodes):
+            for left, right in pairwise(nodes if self._failed_end else ()):
                 last.edge(left, right, style='invis')
 
     def _main_path(self, edges: Iterable[tuple[str, str]]) -> set[str]:
@@ -221,16 +226,11 @@ class _Drawing:
         while nexts := [
             dest
             for source, dest in edges
-            if source == at and dest in order and dest not in path and not self._is_failed_end(dest)
+            if source == at and dest in order and dest not in path and dest != self._failed_end
         ]:
             at = min(nexts, key=lambda dest: (order.index(dest) < order.index(at), order.index(dest)))
             path.add(at)
         return path
-
-    def _is_failed_end(self, path: str) -> bool:
-        """Return whether the run fails there."""
-        state = self.shape.state(path)
-        return bool(state and not state.parent and state.kind == 'final' and state.outcome == 'failed')
 
     def _is_agent(self, path: str) -> bool:
         state = self.shape.state(path)
@@ -332,7 +332,7 @@ class _Drawing:
     def _regions_per_row(self, regions: list[str]) -> int:
         """Return the number of regions per row: a page column for diagrams is taller than wide."""
         small = not any(self._is_cluster(region) for region in regions)
-        most = 3 if small else 2
+        most = self.layout.columns if small else 2
         return 2 if len(regions) == 4 else most
 
     def _drawn_edges(self) -> dict[tuple[str, str], tuple[list[str], bool]]:
@@ -344,11 +344,11 @@ class _Drawing:
             source, dest = (self.hidden.get(path, path) for path in (edge.source, edge.dest))
             if edge.source in self.hidden and source == dest:
                 continue
-            failing = edge.trigger in ('failed', 'expired')
-            labels, _ = edges.setdefault((source, dest), ([], failing))
             # The chart inside every agent is the same: labels there would only widen the drawing.
-            inside = self._is_agent(parent_of(edge.source))
-            label = '' if inside or not self.layout.labels else edge_label(edge)
+            words = '' if self._is_agent(parent_of(edge.source)) else edge_label(edge)
+            failing = edge.trigger in ('failed', 'expired') or (not words and dest == self._failed_end)
+            labels, _ = edges.setdefault((source, dest), ([], failing))
+            label = words if self.layout.labels else ''
             if label and label not in labels and not failing:
                 labels.append(label)
             edges[source, dest] = (labels, edges[source, dest][1] and failing)

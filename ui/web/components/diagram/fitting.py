@@ -19,6 +19,8 @@ MIN_SCALE = 11.1 / 12
 """Pixels per unit at which text of 12 units is 11 pixels high."""
 MIN_SIDEWAYS_RATIO = 1.2
 """Ratio of width to height from which a chart may run to the right."""
+CARDS = (Layout(cards=True), Layout(cards=True, columns=2), Layout())
+"""Layouts with room for what agents do, the best first, and one without."""
 VIEW_BOX = re.compile(r'viewBox="[\d.]+ [\d.]+ ([\d.]+) ([\d.]+)"')
 
 
@@ -47,7 +49,7 @@ def _fit(
     directions = (False, True) if room[0] >= MIN_SIDEWAYS_RATIO * room[1] else (False,)
     best, chosen, scale = '', frozenset[str](), 0.0
     for folds in fold_levels(shape, active) if folded is None else [folded]:
-        for layout in [Layout(cards=True), Layout()] if cards else [Layout()]:
+        for layout in CARDS if cards else CARDS[-1:]:
             # Labels take the most room: a chart that cannot be read without them cannot be read with them.
             bare, reached = _draw_best(shape, folds, directions, room, replace(layout, labels=False))
             if reached >= MIN_SCALE:
@@ -66,6 +68,6 @@ def _draw_best(
 
 
 def _scale(drawn: str, room: Room) -> float:
-    """Return the pixels per unit of a drawing in a space, at most 1: enlarging it is no advantage."""
+    """Return the pixels per unit of a drawing that fills a space."""
     width, height = map(float, VIEW_BOX.findall(drawn)[0])
-    return min(room[0] / width, room[1] / height, 1.0)
+    return min(room[0] / width, room[1] / height)

@@ -31,7 +31,7 @@ def run_paused_from_its_checkbox(form, modifier):
 
 def test_problems_are_shown_at_their_fields_until_the_options_are_applied(form, server):
     form.get_by_role('button', name='Run').click()
-    expect(form.get_by_text('Fill this in: at least 3 characters.')).to_be_visible()
+    expect(form.get_by_text('Enter at least 3 characters.')).to_be_visible()
     expect(form.get_by_label('Task')).to_be_focused()
     expect(form).to_have_url(re.compile('/launch/pipeline$'))
 

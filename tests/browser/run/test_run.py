@@ -62,8 +62,11 @@ def test_watch_to_the_end(page, server):
 
 def test_the_last_step_is_explained_and_keys_move_everything(page, finished):
     open_run(page, finished)
-    expect(page.locator('.edge-outcome.taken')).to_contain_text('to complete')
-    expect(page.locator('.edge-outcome', has_text='to analyzing')).to_contain_text('not evaluated')
+    expect(page.locator('.step-title')).to_have_text('reviewing → complete: the reviewer approved')
+    expect(page.locator('.step > .guard')).to_have_text('Approved: yes')
+    page.get_by_text('2 other transitions were not possible').click()
+    analyzing = page.locator('.edge-outcome', has_text='to analyzing')
+    expect(analyzing).to_contain_text('Not checked: an earlier one applied')
     change = page.locator('.change', has_text=re.compile('memory . status'))
     expect(change.locator('.before')).to_have_text('reviewing')
     expect(change.locator('.after')).to_have_text('complete')

@@ -40,7 +40,7 @@ def test_the_first_divergence_is_three_clicks_from_the_list_and_fits_a_phone(pag
     assert page.url.endswith(f'?a={ids[0]}&b={ids[1]}')  # the older one is A
 
     expect(page.locator('.compare-summary')).to_contain_text(
-        'The revision limit is reached? No in A, yes in B: A went'
+        'No revisions left: no in A, yes in B: A went'
     )
     expect(page.locator('.compare-step-kind')).to_have_text('The runs diverge here')
     sides = page.locator('.compare-step-side')
@@ -88,7 +88,7 @@ def test_the_first_divergence_is_three_clicks_from_the_list_and_fits_a_phone(pag
 
     page.get_by_role('link', name='Swap A and B').click()
     expect(page.locator('.compare-summary')).to_contain_text(
-        'The revision limit is reached? Yes in A, no in B'
+        'No revisions left: yes in A, no in B'
     )
     expect(page.locator('[id="e:reviewing>analyzing"]')).to_have_class(re.compile(r'\bpath-b\b'))
 

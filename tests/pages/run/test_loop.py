@@ -34,7 +34,7 @@ async def test_a_run_that_reached_its_goal_shows_gates_time_and_report(user: Use
     conductor = serve_report(FakeModel(good))
     run = await complete_run(conductor, 'time-bounded', QUICK)
     await user.open(f'/runs/{run}/supervision?face=debug')
-    await see(user, 'Goal achievement', 'integration tests pass', 'Triggered by step', retries=30)
+    await see(user, 'Goal achievement', 'integration tests pass', 'shutting down → completed', retries=30)
     await user.should_not_see('0.0 s after')
     await user.should_see('Read report')
     await user.should_not_see('Finish now')

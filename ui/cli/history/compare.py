@@ -23,13 +23,13 @@ from ui.formatting.comparison import (
     FACETS,
     KINDS,
     comparison_notes,
-    edges_text,
     measures,
     row_other,
     row_text,
     verdict_sentence,
 )
 from ui.formatting.plain_text import one_line, strip_control
+from ui.formatting.steps import edges_text
 
 EPILOG = f"""Examples:
 

@@ -14,9 +14,10 @@ from engine.records import MAX_NUMBER, RunId
 from ui.cli.conductors import find_run, open_reader
 from ui.cli.options import RunName
 from ui.cli.output.reporters import print_json
-from ui.cli.output.step_text import console, format_time
+from ui.cli.output.step_text import console
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
+from ui.formatting.values import moment_text
 
 EPILOG = """Examples:
 
@@ -79,7 +80,7 @@ def _change(
             if session.as_json:
                 print_json(**asdict(note))
                 continue
-            moment, text = format_time(note.created), strip_control(note.text)
+            moment, text = moment_text(note.created), strip_control(note.text)
             out.print(f'{note.id:4}  step {note.seq:<5} {moment}  {text}')
         if not notes and not session.as_json:
             out.print('no notes', style='dim')

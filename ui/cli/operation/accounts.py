@@ -25,8 +25,7 @@ from ui.cli.record_options import OptionNote, record_options, with_options
 from ui.cli.remote import connect
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
-from ui.formatting.values import count
-from ui.web.exports.text import format_moment
+from ui.formatting.values import count, moment_text
 
 T = TypeVar('T')
 
@@ -279,7 +278,7 @@ def _print(rows: list[dict[str, object]], as_json: bool, empty: str) -> None:
 
 
 def _day(moment: float) -> str:
-    return format_moment(moment) if moment else ''
+    return moment_text(moment, 'UTC', seconds=False) if moment else ''
 
 
 def _with_article(role: Role) -> str:

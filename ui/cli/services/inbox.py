@@ -22,10 +22,10 @@ from ui.cli.exit_codes import CODES, ExitCode
 from ui.cli.inputs import check_choice, parse_data, parse_time
 from ui.cli.options import EventValues
 from ui.cli.output.reporters import print_json
-from ui.cli.output.step_text import format_time
 from ui.cli.services.opening import open_services, services_of, with_services
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import one_line, strip_control
+from ui.formatting.values import moment_text
 
 EPILOG = f"""Examples:
 
@@ -198,10 +198,10 @@ def _print(item: InboxItem, as_json: bool, *, whole: bool = False) -> None:
     ask = item.ask
     facts = [
         f'step {ask.step}',
-        f'since {format_time(ask.since)}',
+        f'since {moment_text(ask.since)}',
         f'answers: {", ".join(ask.events)}',
         f'assigned to {item.assignee}' if item.assignee else '',
-        f'snoozed until {format_time(item.snoozed_until)}' if item.snoozed_until > time.time() else '',
+        f'snoozed until {moment_text(item.snoozed_until)}' if item.snoozed_until > time.time() else '',
     ]
     typer.echo(strip_control(f'{ask.id}  {one_line(item.title, 100)}: {one_line(ask.text, 300)}'))
     typer.echo(strip_control(f'    {" · ".join(filter(None, facts))}'))

@@ -10,11 +10,10 @@ from engine import InvalidInput
 from ui.app.services.notifications import OutboxMessage
 from ui.app.services.operations import ServiceOperations
 from ui.cli.output.reporters import print_json
-from ui.cli.output.step_text import format_time
 from ui.cli.services.opening import with_services
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import one_line, strip_control
-from ui.formatting.values import count
+from ui.formatting.values import count, moment_text
 
 EPILOG = """Examples:
 
@@ -78,7 +77,7 @@ def print_message(message: OutboxMessage, as_json: bool) -> None:
         return
     last = message.attempts[-1] if message.attempts else None
     facts = [
-        format_time(message.created),
+        moment_text(message.created),
         message.event,
         f'run {message.run}' if message.run else '',
         count(len(message.attempts), 'attempt') if message.attempts else '',

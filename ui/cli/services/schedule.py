@@ -19,12 +19,12 @@ from ui.cli.services.opening import find_named, with_services
 from ui.cli.services.started_run import (
     NOT_LATER,
     changed_launch,
-    format_moment,
     format_tick,
     new_launch,
 )
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
+from ui.formatting.values import moment_text
 
 EPILOG = """Examples:
 
@@ -192,7 +192,7 @@ def _print(item: Schedule | Tick, as_json: bool) -> None:
     state = 'paused' if item.paused else 'active'
     line = f'{item.id}  {state}  {item.name}: {item.action.pattern}. {item.spec.explain()}'
     if item.next_times:
-        line += f'. Next: {format_moment(item.next_times[0], item.spec.time_zone)}'
+        line += f'. Next: {moment_text(item.next_times[0], item.spec.time_zone)}'
     if item.note:
         line += f' ({item.note})'
     typer.echo(strip_control(line))

@@ -71,11 +71,10 @@ def test_a_run_prints_progress_to_stderr_and_its_answer_to_stdout(hemicycle: Hem
     result = hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee')
     assert result.exit_code == 0
     assert '# ' in result.stdout
-    assert '→ reviewing.thinking' not in result.stdout
-    assert '→ researching.thinking' in result.stderr
-    assert '→ complete' in result.stderr
+    assert 'researching → analyzing' not in result.stdout
+    assert 'pending → researching (automatic)' in result.stderr
     assert 'reviewing │' in result.stderr
-    assert 'is_approved yes' in result.stderr
+    assert 'reviewing → complete: the reviewer approved' in result.stderr
     assert 'simulated' in result.stderr
     assert 'is done' in result.stderr
 
@@ -120,9 +119,7 @@ BAKERY = (
 def test_an_unapproved_result_has_its_own_exit_code(hemicycle: Hemicycle) -> None:
     result = hemicycle('run', 'pipeline', '--task', BAKERY, '--set', 'max_iterations=1', '-q')
     assert result.exit_code == ExitCode.DONE_WITH_ISSUES == 6
-    assert (
-        result.stdout.strip() and 'has finished with issues: not approved after 1 revision' in result.stderr
-    )
+    assert result.stdout.strip() and 'is done with issues: not approved after 1 revision' in result.stderr
     assert 'done with issues' in hemicycle('runs', 'list').stdout
     run = json.loads(hemicycle('runs', 'list', '--json').stdout.splitlines()[0])
     assert (run['status'], run['error']) == ('done', 'not approved after 1 revision')
@@ -179,7 +176,7 @@ def test_a_failed_run_shows_the_reason(hemicycle: Hemicycle) -> None:
 def test_a_run_that_waits_for_a_person_is_released(hemicycle: Hemicycle) -> None:
     result = hemicycle('run', 'asking', '--patterns', str(hemicycle.patterns), '--quiet')
     assert result.exit_code == 4
-    assert 'waits for a person: a word' in result.stderr
+    assert 'is waiting for a person: a word' in result.stderr
     info = hemicycle.newest()
     assert info.status is Status.WAITING
 
@@ -284,7 +281,7 @@ def test_a_whole_run_is_shown(done: Hemicycle) -> None:
         '> complete',
         'Steps',
         'reviewing: reviewer',
-        'is_approved yes',
+        'reviewing → complete: the reviewer approved',
         'Memory',
         'approved: true',
     ):
@@ -296,9 +293,9 @@ def test_one_step_is_shown_with_guards_and_changes(done: Hemicycle) -> None:
     last = info.seq
     output = done('show', '--at', str(last)).stdout
     assert f'Step {last}' in output
-    assert 'reviewing → complete: if is_approved is yes, met' in output
-    assert 'The reviewer approves the draft.' in output
-    assert 'values read: approved true' in output
+    assert 'reviewing → complete: the reviewer approved' in output
+    assert 'Approved: yes (approved = true)' in output
+    assert 'to analyzing: not checked: an earlier one applied' in output
     assert 'replace /memory/status COMPLETE' in output
     early = json.loads(done('show', '--at', '2', '--json').stdout)
     assert [step['seq'] for step in early['transitions']] == [2]
@@ -369,8 +366,8 @@ def test_a_budget_ends_a_run_and_is_shown(hemicycle: Hemicycle) -> None:
     result = hemicycle(*task, '--budget-tokens', '1500', '--budget-seconds', '3600')
     assert result.exit_code != 0 and 'its budget of 1,500 tokens is spent' in result.stderr
     output = hemicycle('show', 'last').stdout
-    assert 'tokens of 1,500 tokens, spent' in output and 'of 1:00:00' in output
-    assert 'tokens · simulated' in output
+    assert 'tokens budget: 0 of 1,500 left, used up' in output and 'of 1:00:00' in output
+    assert 'calls · simulated' in output
     refused = hemicycle(*task, '--budget-cost', '0')
     assert refused.exit_code == 2 and 'budget.cost: must be a number above 0' in refused.stderr
 

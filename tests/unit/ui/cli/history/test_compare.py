@@ -26,7 +26,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[Hemicycle, str, str]:
         ('{one} {one}', 0, ['The same run twice']),
         (
             '{one} {other}', 1,
-            ['The runs diverge at step ', 'The revision limit is reached? No in A, yes in B: A went',
+            ['The runs diverge at step ', 'No revisions left: no in A, yes in B: A went',
              'max_iterations  A 3, B 0', ', less in B', 'reviewing → analyzing  A 1, B 0'],
         ),
         ('{one} {other} --steps', 1, ['     1      1  Both    start → pending', 'Only A']),

@@ -2,6 +2,7 @@
 
 from engine.journal.documents import Documents, Entry, EntryQuery, Reservation
 from engine.journal.memory_journal import MemoryJournal
+from engine.journal.pause_state import PauseState
 from engine.journal.projection import Fold, fold
 from engine.journal.protocol import Journal
 from engine.journal.retention_policy import ExpiredRun, Retention
@@ -19,6 +20,7 @@ __all__ = [
     'Fold',
     'Journal',
     'MemoryJournal',
+    'PauseState',
     'Reservation',
     'Retention',
     'StepMode',

@@ -16,7 +16,7 @@ from pathlib import Path
 from tests.bench import activities, decided, histories, idle, start, whole
 from tests.bench.durable import postgres, sqlite
 from tests.bench.fleet import running, watching
-from tests.bench.pages import api, debugger, live, opening, panes, stepping, traffic, transcript, wall
+from tests.bench.pages import api, debugger, lanes, live, opening, panes, stepping, traffic, transcript, wall
 from tests.bench.table import Row, machine, markdown, note, report, text, update_readme
 from tests.tree import ROOT
 from ui.server.tuning import collect_young_objects, tune
@@ -46,6 +46,7 @@ TOPICS: dict[str, Callable[..., AsyncIterator[Row]]] = {
     'debugger': debugger.measure,
     'opening': opening.measure,
     'stepping': stepping.measure,
+    'lanes': lanes.measure,
     'traffic': traffic.measure,
     'api': api.measure,
     'fleet': running.measure,

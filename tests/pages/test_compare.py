@@ -11,7 +11,7 @@ from tests.support.pages.clicks import see
 from tests.support.pages.serving import serve
 from ui.web.pages.compare import page as compare
 from ui.web.pages.compare.chart import path_layer, position_layer
-from ui.web.pages.compare.player import difference_starts, stripe_gradient
+from ui.web.pages.compare.player import difference_starts
 from ui.web.pages.shared import compare_picker, errors
 from ui.web.pages.shared.compare_picker import find_relatives, search_runs
 
@@ -138,8 +138,6 @@ async def test_the_next_difference_is_a_new_path_or_other_text(conductor):
     assert difference_starts(comparison.rows) == [comparison.divergence.row]
     same = await conductor.compare(comparison.a.info.id, await ran(conductor, task='Another question'))
     assert difference_starts(same.rows) == [place for place, row in enumerate(same.rows) if row.facets] != []
-    assert stripe_gradient(comparison.rows).startswith('linear-gradient(')
-    assert stripe_gradient(()) == 'none'
 
 
 def test_words_in_only_one_text_are_highlighted():

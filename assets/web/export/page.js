@@ -339,8 +339,8 @@ function show(to) {
   $("used").textContent = now.used || "";
   const passed = at ? steps[at - 1].time - steps[0].time : 0;
   $("place").textContent = `${at} / ${last} · ${formatDuration(passed)}`;
-  $("slider").value = at;
-  $("slider").setAttribute("aria-valuetext", `Step ${at} of ${last}: ${steps[at - 1]?.title || "none"}`);
+  bar.setSteps(at, Math.max(last, 1));
+  for (const [name, value] of Object.entries({ max: Math.max(last, 1), now: at, text: `Step ${at} of ${last}, after ${formatDuration(passed)}: ${steps[at - 1]?.title || "none"}` })) bar.rail.setAttribute(`aria-value${name}`, value);
   highlight(at);
   showMessages(at);
   inspect(at);
@@ -359,38 +359,31 @@ function toggle() {
   $("play").setAttribute("aria-label", "Stop playing (space)");
   tick();
 }
-const marks = steps.flatMap((step, i) => {
-  const parts = [...(step.mark ? [step.mark] : []), ...(step.notes ? [["note", step.notes.map(([text]) => text).join("; "), run.note]] : [])];
-  return parts.length ? [{ seq: i + 1, kind: parts[0][0], noted: !!step.notes, glyph: parts.map((one) => one[2]).join(""), text: parts.map(([kind, text]) => `${kind}: ${shortText(text)}`).join("; ") }] : [];
+const bar = new Timeline($("bar"), {
+  lanes: run.timeline.lanes, words: run.timeline.words, kinds: run.timeline.kinds,
+  on: { move: (step) => { stop(); show(step); }, release: (step) => { if (step !== null) go(step); }, pick: go },
 });
-const newest = new Set(marks.filter((mark) => mark.kind !== "revision").slice(-200));
-const shownMarks = marks.length > 200 ? marks.filter((mark) => mark.noted || newest.has(mark)) : marks;
-$("marks").append(...shownMarks.map((mark) => {
-  const button = make("button", `mark ${mark.kind}`, mark.glyph);
-  Object.assign(button, { type: "button", title: mark.text, tabIndex: -1, onclick: () => go(mark.seq) });
-  button.setAttribute("aria-label", `Step ${mark.seq}: ${mark.text}`);
-  button.style.left = `${(100 * (mark.seq - 1)) / Math.max(last - 1, 1)}%`;
-  return button;
-}));
+bar.set({ folded: matchMedia("(max-width: 900px)").matches });
+$("bar").timeline = bar;
+bar.notes = run.timeline.notes;
+bar.add(run.timeline.news);
+const marks = [...(run.timeline.news.flags || []), ...bar.notes].map(([seq]) => ({ seq })).sort((a, b) => a.seq - b.seq);
 const toMark = (turn) => { const mark = turn > 0 ? marks.find((mark) => mark.seq > at) : marks.findLast((mark) => mark.seq < at); if (mark) go(mark.seq); };
 $("next").disabled = !marks.length;
 const actions = {
   ArrowLeft: () => go(at - 1), ArrowRight: () => go(at + 1), Home: () => go(1), End: () => go(last), n: () => toMark(1), p: () => toMark(-1),
 };
-$("first").onclick = actions.Home;
 $("back").onclick = actions.ArrowLeft;
 $("on").onclick = actions.ArrowRight;
-$("last").onclick = actions.End;
 $("next").onclick = actions.n;
 $("play").onclick = toggle;
-$("slider").max = Math.max(last, 1);
-$("slider").oninput = () => go(Number($("slider").value));
+$("equal").onclick = () => bar.set({ equal: !bar.equal });
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey || event.target.matches("select")) return;
   if (event.key === " " && !event.target.matches("button, a, summary")) { event.preventDefault(); return toggle(); }
   const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
   if (!action) return;
-  event.preventDefault(); // otherwise the slider would move too
+  event.preventDefault();
   action();
 });
 const hashStep = () => Number(/step=(\d+)/.exec(location.hash)?.[1]);

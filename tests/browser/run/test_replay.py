@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.run.test_lanes import EQUAL_STEPS
 from tests.browser.run.test_run import STEPS, TASK, count, open_run
 
 BACK = '[id="e:reviewing>analyzing"]'
@@ -23,6 +24,7 @@ def at(page: Page, step: int) -> None:
 
 def test_arrow_keys_move_between_marks_and_letters_jump_and_wrap_around(page, finished):
     open_run(page, finished, 1)
+    page.evaluate(EQUAL_STEPS)
     marks = page.locator('.mark')
     expect(page.locator('.mark[tabindex="0"]')).to_have_count(1)  # one tab stop
     page.locator('.mark[tabindex="0"]').focus()
@@ -144,24 +146,6 @@ def test_a_link_opens_its_tab_at_its_step(page, finished):
         page.reload()
 
 
-def test_the_slider_is_dragged_and_the_page_follows(page, finished):
-    open_run(page, finished)
-    rail = page.get_by_role('slider', name='Step')
-    box = rail.bounding_box()
-    assert box
-    y = box['y'] + box['height'] / 2
-    page.mouse.move(box['x'] + box['width'] - 2, y)
-    page.mouse.down()
-    for part in (0.8, 0.6, 0.5, 10 / STEPS):
-        page.mouse.move(box['x'] + box['width'] * part, y)
-    page.mouse.up()
-    at(page, 10)
-    expect(rail).to_have_attribute('aria-valuenow', '10')
-    expect(page.locator('.diagram .state.active')).to_have_attribute('id', 's:analyzing')
-    expect(page).to_have_url(f'{finished}?at=10')
-    assert rail.bounding_box() == box  # the slider did not move under the pointer
-
-
 LIT = """() => [...document.querySelectorAll('.diagram .graph > [id]')].map((one) => [
     one.id,
     ...['active', 'inside', 'visited', 'traversed', 'taken']
@@ -170,6 +154,7 @@ LIT = """() => [...document.querySelectorAll('.diagram .graph > [id]')].map((one
 
 def test_the_diagram_follows_the_slider_without_delay(page, finished):
     open_run(page, finished, 2)
+    page.evaluate(EQUAL_STEPS)
     place = page.locator('.rail').bounding_box()
     y = place['y'] + place['height'] / 2
     page.mouse.move(place['x'] + 0.1 * place['width'], y)
@@ -180,6 +165,7 @@ def test_the_diagram_follows_the_slider_without_delay(page, finished):
         page.mouse.move(place['x'] + part * place['width'], y)
         step = thumb.get_attribute('data-step')
         expect(drawing).to_have_attribute('data-step', step)
+    expect(page.locator('[id="s:analyzing.thinking"]')).to_be_attached()  # the server expands what is active
     quick = page.evaluate(LIT)
     page.locator('.diagram').first.evaluate('(box) => getElement(Number(box.id.slice(1))).draw()')
     expect(drawing).to_have_attribute('data-step', step)  # even if the layout changes meanwhile
@@ -194,15 +180,6 @@ def test_the_diagram_follows_the_slider_without_delay(page, finished):
     assert page.evaluate(LIT) == quick
 
 
-def test_marks_too_close_together_become_one_with_a_count(open_page, finished):
-    page = open_page(width=390, height=844)
-    page.goto(finished)
-    expect(count(page)).to_contain_text(f'{STEPS} / {STEPS}')
-    several = page.locator('.mark', has=page.locator('sup')).first
-    expect(several).to_have_attribute('aria-label', re.compile(r'Steps \d+ to \d+: '))
-    assert page.locator('.mark').count() < 6
-
-
 @pytest.mark.long
 def test_changes_of_a_field_are_followed_from_the_tree_and_playback_starts_over(page, finished):
     open_run(page, finished, 1)
@@ -212,15 +189,14 @@ def test_changes_of_a_field_are_followed_from_the_tree_and_playback_starts_over(
     follow.press('Enter')
     expect(page.locator('.tree .changed', has_text='status')).to_be_visible()
     expect(follow).to_be_focused()  # in the redrawn tree
-    page.get_by_role('button', name='Marks and jumps').click()
+    page.get_by_role('button', name='Marks and options').click()
     expect(page.get_by_label('Memory field to follow')).to_have_value('/memory/status')
     expect(page.locator('.jump', has_text='Verdict')).to_contain_text('3')
+    expect(page.get_by_text('no model is called')).to_be_visible()
     page.keyboard.press('Escape')
     expect(page.get_by_label('Memory field to follow')).to_be_hidden()  # it gives the focus back first
     page.get_by_role('slider', name='Step').press('Home')
     at(page, 1)
-    expect(page.locator('.player-chip')).to_have_text('Recorded: no model is called')
-    expect(page.locator('.player-chip')).to_be_visible()
     page.get_by_label('Speed').select_option('64×')
     page.get_by_role('button', name='Play').click()
     at(page, STEPS)
@@ -280,6 +256,6 @@ def test_an_edge_explains_itself_to_the_keyboard(page, finished, axe):
 def test_the_list_of_jumps_is_accessible(open_page, finished, axe):
     page = open_page()
     open_run(page, finished, 13)
-    page.get_by_role('button', name='Marks and jumps').click()
-    expect(page.get_by_role('dialog', name='Marks and jumps')).to_be_visible()
+    page.get_by_role('button', name='Marks and options').click()
+    expect(page.get_by_role('dialog', name='Marks and options')).to_be_visible()
     axe(page, dark=True)

@@ -32,7 +32,7 @@ from ui.formatting.values import SIMULATED, count, is_simulated, moment_text, st
 from ui.web.exports.run_history import read_pages
 from ui.web.exports.text import export_note, note_date
 from ui.web.replay.conversation import json_to_markdown
-from ui.web.replay.marks import is_by_person, mark_of
+from ui.web.replay.marks import JUMPS, is_by_person, mark_of
 
 T = TypeVar('T', RunInfo, View, Event, Note)
 TEXT_FIELDS = frozenset(
@@ -161,7 +161,8 @@ class _Writer:
         yield from _results(results_of(step.event), at)
         mark = mark_of(step, self._shape.marks, self._visits)
         if mark:
-            who = 'A person' if is_by_person(step, mark) else mark.kind.capitalize()
+            title = 'verdict' if mark.kind in JUMPS['v'] else mark.kind
+            who = 'A person' if is_by_person(step, mark) else title.capitalize()
             yield f'**{who}** ({at}): {escape_markdown(mark.text)}\n'
         for path in step.entered:
             if '.' not in path:

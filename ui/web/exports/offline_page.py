@@ -25,10 +25,9 @@ from ui.formatting.values import STATUS_TEXT, moment_text
 from ui.web.components.assets import ASSETS, MARK, STYLES
 from ui.web.exports.run_history import RunHistory, read_history
 from ui.web.exports.text import export_note
-from ui.web.replay.marks import KINDS
 
 PARTS = ASSETS / 'export'
-SHEETS = ('base', 'diagram', 'conversation', 'frame')
+SHEETS = ('base', 'diagram', 'conversation', 'frame', 'timeline')
 """The style sheets that it shares with the pages."""
 POLICY = (
     "default-src 'none'; script-src 'sha256-{script}'; style-src 'sha256-{style}';"
@@ -56,10 +55,10 @@ def _render(past: RunHistory, drawing: str, redaction: Redaction, now: float) ->
             'words': {status.value: word for status, word in STATUS_TEXT.items()},
             'constants': wordings(_written_values(past.steps)),
             'steps': past.steps,
+            'timeline': past.timeline,
             'files': past.files,
             'panels': [[panel.panel, panel.field] for panel in past.shape.panels if not panel.part],
             'started': view.started,
-            'note': KINDS['note'].glyph,
         }
     )
     chart = redaction.redact_text(drawing)
@@ -124,9 +123,11 @@ def _script() -> str:
     assert lexer, 'marked.js exports its lexer'
     viewer = (ASSETS / 'viewers' / 'json_tree.js').read_text('utf-8')
     tree = viewer.replace('export default', 'const tree =')
+    timeline = (ASSETS / 'timeline' / 'timeline.js').read_text('utf-8')
+    bar = f'const Timeline = (() => {{\n{timeline.replace("export ", "")}\nreturn Timeline;\n}})();'
     markdown = f'const lexMarkdown = (() => {{\n{marked}\nreturn {lexer[1]};\n}})();'
     panels = [path.read_text('utf-8') for path in sorted((PARTS / 'panels').glob('*.js'))]
-    scripts = '\n'.join([markdown, tree, 'const offlinePanels = {};', *panels, _read_part('page.js')])
+    scripts = '\n'.join([markdown, tree, bar, 'const offlinePanels = {};', *panels, _read_part('page.js')])
     return scripts.replace('</script', r'<\/script').replace('<!--', r'<\x21--')
 
 

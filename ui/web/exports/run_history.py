@@ -24,7 +24,9 @@ from ui.formatting.steps import (
 from ui.formatting.usage import LIMITS, gauge_text, usage_headline
 from ui.web.exports.text import CannotExport, note_date
 from ui.web.replay.conversation import transcript_entry
-from ui.web.replay.marks import KINDS, mark_of
+from ui.web.replay.index import Index
+from ui.web.replay.lane_news import LaneNews, flags_of, legend
+from ui.web.replay.marks import Mark
 
 STEPS_PER_READ = 200
 """Steps read at once."""
@@ -44,6 +46,8 @@ class RunHistory:
     view: View
     """The run at its last step."""
     steps: list[dict[str, Any]]
+    timeline: dict[str, Any]
+    """The bar of time: its words, and what `LaneNews` sends."""
     files: list[dict[str, Any]]
 
 
@@ -70,6 +74,7 @@ async def read_history(conductor: Conductor, run: RunId) -> RunHistory:
         shape=shape,
         view=view,
         steps=reader.steps,
+        timeline=reader.timeline(),
         files=await _list_changes(conductor, info, view.files),
     )
 
@@ -83,7 +88,7 @@ class _Reader:
             self._notes.setdefault(note.seq, []).append(note)
         self.fold, self.steps = Fold(info.id, shape), list[dict[str, Any]]()
         self._shape, self._text = shape, 0
-        self._visits: dict[str, list[int]] = {}
+        self._index = Index(shape)
         self._state: dict[str, Any] = {}
 
     def add(self, steps: Sequence[Transition]) -> None:
@@ -94,11 +99,21 @@ class _Reader:
             if self._text > MAX_TEXT:
                 raise CannotExport('it has too much text for one page: save it as a bundle')
 
+    def timeline(self) -> dict[str, Any]:
+        notes = (
+            Mark(seq=seq, kind='note', text='; '.join(note.text for note in notes))
+            for seq, notes in self._notes.items()
+        )
+        lanes = self._index.lanes
+        return {
+            **legend(self._shape, lanes),
+            'news': LaneNews(self._index).take(),
+            'notes': flags_of(notes, lanes),
+        }
+
     def _step(self, step: Transition, before: float) -> dict[str, Any]:
         view = self.fold.view
-        mark = mark_of(step, self._shape.marks, self._visits)
-        for path in step.entered:
-            self._visits.setdefault(path, []).append(step.seq)
+        self._index.add(step)
         changes = [[change.op, change.path, change.value] for change in step.changes]
         if step.event.name == 'start':
             changes.insert(0, ['replace', '/memory', step.event.data.get('memory', {})])
@@ -124,7 +139,6 @@ class _Reader:
             others_title=others_title(len(others)) if others else '',
             changes=changes,
             block=block,
-            mark=[mark.kind, mark.text, KINDS[mark.kind].glyph] if mark else None,
             notes=notes,
             now=self._now(view),
         )

@@ -9,9 +9,10 @@ from itertools import takewhile
 from weakref import WeakKeyDictionary
 
 from engine import Conductor, Transition
-from engine.records import MarkField, RunId, Shape
+from engine.records import RunId, Shape
 from ui.formatting.steps import edge_name
 from ui.web.replay.history import History
+from ui.web.replay.lanes import Lanes
 from ui.web.replay.marks import KINDS, Kind, Mark, marks_of
 
 MAX_CACHED = 8
@@ -21,9 +22,10 @@ MAX_CACHED = 8
 class Index:
     """An index of one run's steps read so far; a page opened later continues where it ends."""
 
-    def __init__(self, marked: Sequence[MarkField] = ()) -> None:
-        """`marked` are the memory fields whose changes are marked."""
-        self._marked = marked
+    def __init__(self, shape: Shape | None = None) -> None:
+        self._marked = shape.marks if shape else ()
+        self.lanes = Lanes(shape)
+        """Who did what, and when."""
         self.times: list[float] = []
         """The time of each step; step n is at n - 1."""
         self.marks: list[Mark] = []
@@ -68,6 +70,7 @@ class Index:
             if not steps or steps[-1] != step.seq:
                 steps.append(step.seq)
         self.history.add(step)
+        self.lanes.add(step)
         self.times.append(step.time)
 
     def judge_at(self, seq: int) -> str:
@@ -75,6 +78,14 @@ class Index:
         first = bisect_left(self.marks, seq, key=lambda mark: mark.seq)
         here = takewhile(lambda mark: mark.seq == seq, self.marks[first:])
         return next((mark.by for mark in here if mark.by), '')
+
+    def agent_at(self, lane: int, seq: int) -> str:
+        """Return the state of a lane's agent that was entered last at step `seq`; '' for the workflow."""
+        paths = self.lanes.agents[lane] if lane < len(self.lanes.agents) else []
+        visits = {
+            path: steps[: bisect_right(steps, seq)] for path in paths if (steps := self.visits.get(path))
+        }
+        return max(paths, key=lambda path: max(visits.get(path, ()), default=0), default='')
 
     def changes_of(self, pointer: str) -> list[int]:
         """Return the steps that wrote to a place in the run's data, inside it, or around it."""
@@ -108,7 +119,7 @@ _indexes: WeakKeyDictionary[Conductor, OrderedDict[RunId, Index]] = WeakKeyDicti
 def shared_index(conductor: Conductor, run: RunId, shape: Shape) -> Index:
     """Return the index of a run, shared by all pages. Histories only grow, so it stays valid."""
     runs = _indexes.setdefault(conductor, OrderedDict())
-    index = runs.pop(run, None) or Index(shape.marks)
+    index = runs.pop(run, None) or Index(shape)
     runs[run] = index
     while len(runs) > MAX_CACHED:
         runs.popitem(last=False)

@@ -20,12 +20,25 @@ from ui.formatting.sentences import (
 )
 from ui.formatting.steps import path_text
 
-Kind = Literal['error', 'human', 'pause', 'budget', 'verdict', 'revision', 'restart', 'note', 'tool']
+Kind = Literal[
+    'error',
+    'human',
+    'pause',
+    'budget',
+    'rejected',
+    'approved',
+    'verdict',
+    'revision',
+    'restart',
+    'note',
+    'tool',
+]
 
 Tone = Literal['good', 'bad', '']
 APPROVALS = ('approve', 'accept', 'pass')
 REJECTIONS = ('sent back', 'revise', 'reject', 'request')
 """The first words of verdicts."""
+TONES: Mapping[Kind, Tone] = {'approved': 'good', 'rejected': 'bad'}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +50,7 @@ class MarkKind:
     glyph: str
     """Its shape: unique, so that no kind is identified by colour alone."""
     key: str
-    """The key that jumps to the next one; with Shift, to the previous one."""
+    """The key that jumps to the next one; with Shift, to the previous one. Kinds may share a key."""
 
 
 KINDS: Mapping[Kind, MarkKind] = {
@@ -45,6 +58,8 @@ KINDS: Mapping[Kind, MarkKind] = {
     'human': MarkKind('human answer', '●', 'h'),
     'pause': MarkKind('pause', '‖', 'p'),
     'budget': MarkKind('budget warning', '◔', 'b'),
+    'rejected': MarkKind('sent back', '✗', 'v'),
+    'approved': MarkKind('approved', '✓', 'v'),
     'verdict': MarkKind('verdict', '◆', 'v'),
     'revision': MarkKind('revision', '↺', 'r'),
     'restart': MarkKind('restart', '⟳', 'g'),
@@ -52,8 +67,12 @@ KINDS: Mapping[Kind, MarkKind] = {
     'tool': MarkKind('tool call', '⚒', 't'),
 }
 """Most severe first: that one gives merged marks their shape."""
+JUMPS: Mapping[str, tuple[Kind, ...]] = {
+    sort.key: tuple(kind for kind, other in KINDS.items() if other.key == sort.key) for sort in KINDS.values()
+}
+"""By key: the kinds of marks that it jumps between; the last one names them all."""
 UNDRAWN = ('tool',)
-"""Kinds you can jump to but that are not drawn over the slider: there are too many."""
+"""Kinds you can jump to but that have no flag: there are too many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,14 +84,13 @@ class Mark:
     text: str
     by: str = ''
     """The state of the agent who gave a verdict; '' if several did."""
+    at: str = ''
+    """The state that the step's event was addressed to."""
 
     @property
     def tone(self) -> Tone:
-        """Whether a verdict approves; '' for one that does neither, and for other marks."""
-        if self.kind != 'verdict':
-            return ''
-        first = self.text.lower()
-        return 'good' if first.startswith(APPROVALS) else 'bad' if first.startswith(REJECTIONS) else ''
+        """Whether it approves or sends back; '' for marks that do neither."""
+        return TONES.get(self.kind, '')
 
 
 def marks_of(
@@ -88,7 +106,13 @@ def marks_of(
     candidates = [_event_mark(transition), *_turns(transition, fields, visits), _tools(transition)]
     by = parent_of(transition.event.at) if transition.event.name == 'done' else ''
     return [
-        Mark(seq=transition.seq, kind=kind, text=text, by=by if kind == 'verdict' else '')
+        Mark(
+            seq=transition.seq,
+            kind=kind,
+            text=text,
+            by=by if kind in JUMPS['v'] else '',
+            at=transition.event.at,
+        )
         for kind, text in filter(None, candidates)
     ]
 
@@ -135,11 +159,23 @@ def _turns(
     else:
         yield _return(transition, visits)
     if verdict := verdict_text(transition.event.data.get('output')):
-        yield 'verdict', verdict
+        yield _verdict(verdict), verdict
     joint = written.get('verdict')
     if isinstance(joint, Mapping):
         agreed = str(joint.get('verdict', '')).replace('_', ' ').lower()
-        yield 'verdict', ': '.join(filter(None, (agreed, str(joint.get('best') or ''))))
+        yield _verdict(agreed), ': '.join(filter(None, (agreed, str(joint.get('best') or ''))))
+
+
+def _verdict(text: str) -> Kind:
+    """Return the kind of a verdict, by the word that it begins with."""
+    first = text.replace('_', ' ').lower()
+    return (
+        'approved'
+        if first.startswith(APPROVALS)
+        else 'rejected'
+        if first.startswith(REJECTIONS)
+        else 'verdict'
+    )
 
 
 def _writes(change: Change, marked: MarkField) -> bool:

@@ -11,7 +11,7 @@ from ui.formatting.steps import excerpt, path_text, short_json
 from ui.formatting.values import status_text
 from ui.web.replay.conversation import json_to_markdown
 from ui.web.replay.index import Index
-from ui.web.replay.marks import Tone
+from ui.web.replay.marks import JUMPS, Tone
 
 DECISIONS = 3
 """The number of decisions told, the newest first."""
@@ -126,7 +126,7 @@ def newest_line(agent: Mapping[str, Any]) -> str:
 
 def _decisions(view: View, shape: Shape, index: Index, name_of: NameOf) -> list[Decision]:
     agents = [str(state.path) for state in shape.states if state.role]
-    verdicts = [mark for mark in index.marks if mark.kind == 'verdict' and mark.seq <= view.seq]
+    verdicts = [mark for mark in index.marks if mark.kind in JUMPS['v'] and mark.seq <= view.seq]
     if verdicts:
         return [
             Decision(

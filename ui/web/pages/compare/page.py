@@ -111,12 +111,13 @@ class CompareScreen:
                     Text('span', 'B', 'aligned-step')
                     Text('b', 'Steps')
                 self._aligned = AlignedRows(self.go, label='Steps of A and B side by side')
-        self._player = RowPlayer(self.go)
+        self._player = RowPlayer(self._sides, self.go)
         self._announcer = live_region()
         parted = comparison.divergence.row if comparison.divergence else len(comparison.rows) - 1
         self._at = max(0, min(parted if at is None else at, len(comparison.rows) - 1))
         self._aligned.show(comparison.rows, self._at)
         await self._show()
+        ui.timer(0, self._read, once=True)
         if not self._have_both_ended:
             ui.timer(POLL_SECONDS, self._refresh)
 
@@ -143,7 +144,7 @@ class CompareScreen:
         rows = self._comparison.rows
         row = rows[self._at] if rows else None
         a, b = self._positions.at(self._at)
-        self._player.show(rows, self._at)
+        self._player.show(self._comparison, self._at)
         self._head.show_step(a, b)
         try:
             steps = [await side.step(seq) for side, seq in zip(self._sides, (a, b), strict=True)]
@@ -226,6 +227,17 @@ class CompareScreen:
             self._refreshing = False
         self._replace(comparison)
         await self._show()
+        await self._read()
+
+    async def _read(self) -> None:
+        """Read the steps of both runs, and draw them as bars of time."""
+        try:
+            for side in self._sides:
+                await side.read()
+        except EngineError as error:
+            self._error_banner.show('cloud_off', f'Temporarily unavailable: {error}')
+        self._player.show(self._comparison, self._at)
+        self._player.show_scale(self._comparison)
 
     def _replace(self, comparison: Comparison) -> None:
         old = self._comparison.rows[self._at] if self._comparison.rows else None

@@ -1,62 +1,93 @@
-"""Navigation through the rows of a comparison: slider, buttons and keys."""
+"""Navigation through the rows of a comparison: a bar of time for each run, buttons and keys."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
 from nicegui import ui
-from nicegui.events import KeyEventArguments, ValueChangeEventArguments
+from nicegui.events import KeyEventArguments
 
-from engine.history import Row
+from engine.history import Comparison, Row
+from ui.formatting.steps import duration
 from ui.web.components.theme import button
-from ui.web.components.widgets import Box, Text, set_attributes
+from ui.web.components.widgets import Box, Text
+from ui.web.pages.compare.side import RowPositions, Side
+from ui.web.pages.shared.run.lane_bar import LaneBar
 
 KEYS = (
     ('← →', 'Previous and next row'),
     ('Home End', 'First and last row'),
     ('D', 'Next difference; with Shift, the previous one'),
 )
-STRIPES = 240
-"""Maximum number of stripes drawn over the slider."""
-COLOURS = {'same': 'var(--line)', 'apart': 'var(--fail)', 'only-a': 'var(--run)', 'only-b': 'var(--wait)'}
 
 
 class RowPlayer:
-    """A slider over aligned rows. It shows what was recorded and never calls a model."""
+    """Two bars of time on one scale, over aligned rows: what was recorded; no model is called."""
 
-    def __init__(self, go: Callable[[int], Awaitable[None]]) -> None:
-        self._go = go
+    def __init__(self, sides: Sequence[Side], go: Callable[[int], Awaitable[None]]) -> None:
+        self._sides, self._go = sides, go
         self._rows: Sequence[Row] = ()
-        self._at, self._updating = 0, False
+        self._at = 0
         with Box('player', 'footer', aria_label='Rows'):
             with Box('player-buttons'):
-                self._draw_button('first_page', 'First row (Home)', lambda: self.go_to(0))
                 self._draw_button(
                     'skip_previous', 'Previous difference (Shift+D)', lambda: self.go_to_difference(-1)
                 )
                 self._draw_button('chevron_left', 'Previous row (←)', lambda: self.go_to(self._at - 1))
                 self._draw_button('chevron_right', 'Next row (→)', lambda: self.go_to(self._at + 1))
                 self._draw_button('skip_next', 'Next difference (D)', lambda: self.go_to_difference(1))
-                self._draw_button('last_page', 'Last row (End)', lambda: self.go_to(len(self._rows) - 1))
-            with Box('player-track'):
-                self._strip = Box('row-strip', aria_hidden='true')
-                self._slider = ui.slider(min=0, max=1, value=0, on_change=self._on_slide)
-                self._slider.props('aria-label="Row" tabindex="-1" dense track-size="6px" thumb-size="16px"')
+            with Box('player-track compare-bars'):
+                self._bars = [self._draw_bar(side) for side in sides]
             self._count = Text('span', '', 'num player-count')
         ui.keyboard(on_key=self._on_key, ignore=['input', 'select', 'textarea'])
 
-    def show(self, rows: Sequence[Row], at: int) -> None:
-        """Show position `at` in these rows."""
-        if rows is not self._rows:
-            self._strip.style(f'background: {stripe_gradient(rows)}')
-        self._rows, self._at = rows, at
-        self._updating = True
-        set_attributes(self._slider, max=str(max(len(rows), 2)), min='1')
-        self._slider.set_value(at + 1)
-        self._updating = False
+    def show(self, comparison: Comparison, at: int) -> None:
+        """Show a row of this comparison."""
+        rows = self._rows = comparison.rows
+        self._at = at
+        for side, bar, seq in zip(self._sides, self._bars, RowPositions(comparison).at(at), strict=True):
+            view = side.stats.view
+            ran = (
+                duration(side.index.times[seq - 1] - side.index.times[0]) if 0 < seq <= side.index.seq else ''
+            )
+            bar.move_to(
+                seq,
+                view.seq,
+                ran=ran,
+                said=f'Step {seq} of {view.seq}, after {ran or "no time"}',
+                link='',
+                going=False,
+            )
         row = rows[at] if rows else None
         steps = f' · A {row.a or "–"} · B {row.b or "–"}' if row else ''
         self._count.show(f'{at + 1 if rows else 0} / {len(rows)}{steps}')
+
+    def show_scale(self, comparison: Comparison) -> None:
+        """Draw both runs on one scale, and mark where they part."""
+        times = [side.index.times for side in self._sides]
+        seconds = max((line[-1] - line[0] for line in times if line), default=0.0)
+        parted = comparison.divergence
+        steps = (parted.a, parted.b) if parted else (None, None)
+        for bar, step in zip(self._bars, steps, strict=True):
+            bar.set_scale(seconds, [step.seq] if step else [])
+
+    def _draw_bar(self, side: Side) -> LaneBar:
+        def go_to_step(step: int) -> Awaitable[None]:
+            steps = (row.a if side.name == 'A' else row.b for row in self._rows)
+            found = (place for place, seq in enumerate(steps) if seq is not None and seq >= step)
+            return self.go_to(next(found, len(self._rows) - 1))
+
+        with Box('compare-bar'):
+            Text('span', side.name, f'side-mark side-{side.name.lower()}', aria_hidden='true')
+            return LaneBar(
+                side.index,
+                side.stats.shape,
+                on_slide=go_to_step,
+                on_pick=go_to_step,
+                on_open=lambda agent, step: None,
+                line=True,
+                label=f'Step of {side.name}',
+            )
 
     async def go_to(self, place: int) -> None:
         """Go to a row, clamped to the first and the last."""
@@ -72,11 +103,6 @@ class RowPlayer:
             starts = [place for place in starts if place < self._at][-1:]
         for place in starts:
             await self._go(place)
-
-    def _on_slide(self, event: ValueChangeEventArguments[float | None]) -> Awaitable[None] | None:
-        if self._updating or event.value is None or int(event.value) == self._at + 1:
-            return None
-        return self.go_to(int(event.value) - 1)
 
     async def _on_key(self, event: KeyEventArguments) -> None:
         if not event.action.keydown or event.modifiers.ctrl or event.modifiers.alt or event.modifiers.meta:
@@ -108,22 +134,3 @@ def difference_starts(rows: Sequence[Row]) -> list[int]:
         if row.kind != 'same' and (not place or rows[place - 1].kind == 'same')
     ]
     return starts or [place for place, row in enumerate(rows) if row.facets]
-
-
-def stripe_gradient(rows: Sequence[Row]) -> str:
-    """Return the rows as a CSS gradient of stripes, each in the colour of its kind."""
-    if not rows:
-        return 'none'
-    size = -(-len(rows) // STRIPES)
-    kinds = [_most_different(rows[start : start + size]) for start in range(0, len(rows), size)]
-    stops = []
-    for place, kind in enumerate(kinds):
-        ends = (f'{100 * edge / len(kinds):.2f}%' for edge in (place, place + 1))
-        stops.append(f'{COLOURS[kind]} {" ".join(ends)}')
-    return f'linear-gradient(to right, {", ".join(stops)})'
-
-
-def _most_different(rows: Sequence[Row]) -> str:
-    return next(
-        (kind for kind in ('apart', 'only-a', 'only-b') if any(row.kind == kind for row in rows)), 'same'
-    )

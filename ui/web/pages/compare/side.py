@@ -8,7 +8,8 @@ from engine import Conductor, Transition
 from engine.history import Comparison, RunStats
 from engine.records import View
 from ui.web.pages.shared.run.transition_reasons import GuardReasons
-from ui.web.replay.reader import HistoryReader
+from ui.web.replay.index import shared_index
+from ui.web.replay.reader import SEGMENT_STEPS, HistoryReader
 
 MAX_CACHED = 256
 """Maximum number of cached steps."""
@@ -25,6 +26,15 @@ class Side:
         self.reasons = GuardReasons(conductor, self.run)
         """Explanations of the guards at the step that is shown."""
         self._reader: HistoryReader | None = None
+        self.index = shared_index(conductor, self.run, tally.shape)
+        """The index of its steps, once `read` has read them."""
+
+    async def read(self) -> None:
+        """Index the compared steps. Raises `EngineError`."""
+        while (seq := self.index.seq) < (head := self.stats.view.seq):
+            until = min(seq + SEGMENT_STEPS, head)
+            for step in await self.conductor.transitions(self.run, after=seq, until=until):
+                self.index.add(step)
 
     async def explain(self, seq: int | None) -> None:
         """Load the explanations of a step's guards. Raises `EngineError`."""

@@ -8,6 +8,7 @@ from engine import Conductor, EngineError, Transition
 from engine.agents import agents_of
 from engine.records import RunId, RunInfo, Shape, View
 from ui.app.backend import Backend
+from ui.formatting.agents import agent_name
 from ui.formatting.diagram.folding import default_folds
 from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, highlight, svg
 from ui.formatting.forks import turn_sentence
@@ -19,7 +20,6 @@ from ui.web.components.widgets import Box, Text
 from ui.web.pages.fork.form import ForkForm
 from ui.web.pages.fork.variant import Origin
 from ui.web.pages.shared import errors
-from ui.web.pages.shared.run.context import agent_name
 from ui.web.routing import serve_page
 
 

@@ -93,7 +93,9 @@ async def test_a_page_holds_the_data_of_every_step(conductor: Conductor) -> None
         assert (document['memory'], document['agents']) == (view.memory, view.agents)
         assert step['lit']['active'] == list(view.active)
     assert data['steps'][-1]['now']['status'] == 'done'
-    assert [step['mark'][0] for step in data['steps'] if 'mark' in step].count('verdict') == 2
+    kinds = [kind for _, _, kind, _ in data['timeline']['news']['flags']]
+    assert (kinds.count('rejected'), kinds.count('approved')) == (1, 1)
+    assert data['timeline']['news']['blocks']
     by_title = {step['title']: step for step in data['steps']}
     assert by_title['reviewing → complete: the reviewer approved']['guards'] == ['Approved: yes']
     sent_back = by_title['reviewing → analyzing: the reviewer sent it back, revisions left']

@@ -120,7 +120,7 @@ def test_a_counted_revision_is_marked_where_it_starts():
             'pause',
             'stopped at breakpoint 1 at step 4: leaving a › b',  # noqa: RUF001
         ),
-        ('done', {'output': {'approved': False}}, 'verdict', 'sent back'),
+        ('done', {'output': {'approved': False}}, 'rejected', 'sent back'),
     ],
 )
 def test_a_step_has_a_mark(name, data, kind, text):

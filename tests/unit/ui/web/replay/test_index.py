@@ -5,7 +5,7 @@ import pytest
 from engine import Event, LocalConductor, Transition
 from engine.records import Change, Edge, MarkField, RunId, Shape, StatePath
 from ui.web.replay.index import MAX_CACHED, Index, next_step, previous_step, shared_index
-from ui.web.replay.marks import KINDS, UNDRAWN, marks_of
+from ui.web.replay.marks import JUMPS, KINDS, UNDRAWN, marks_of
 
 PATH = StatePath
 SHAPE = Shape(pattern='p', title='P', initial=PATH('a'), states=(), edges=())
@@ -53,12 +53,14 @@ def test_verdicts_are_those_of_reviewers_and_of_whole_debates():
     def list_marks(**facts):
         return [(mark.kind, mark.text) for mark in marks_of(step('done', 4, **facts), MARKS, {})]
 
-    assert list_marks(data={'output': {'approved': False}}) == [('verdict', 'sent back')]
-    assert list_marks(data={'output': {'verdict': 'request changes'}}) == [('verdict', 'request changes')]
+    assert list_marks(data={'output': {'approved': False}}) == [('rejected', 'sent back')]
+    assert list_marks(data={'output': {'approved': True}}) == [('approved', 'approved')]
+    for verdict, kind in (('request changes', 'rejected'), ('approve', 'approved'), ('comment', 'verdict')):
+        assert list_marks(data={'output': {'verdict': verdict}}) == [(kind, verdict)]
     statement = {'verdict': 'APPROVE', 'agrees': True}  # in a debate
     assert list_marks(data={'output': statement}) == []
     end = Change(op='add', path='/memory/consensuses/-', value={'verdict': 'REVISE_BEST', 'best': 'coder1'})
-    assert list_marks(changes=(end,), raised=True) == [('verdict', 'revise best: coder1')]
+    assert list_marks(changes=(end,), raised=True) == [('rejected', 'revise best: coder1')]
 
 
 def test_consequences_of_an_error_are_not_marked_again():
@@ -74,9 +76,11 @@ def test_a_step_has_every_mark_that_applies():
     assert (allowed.kind, tool.kind, tool.text) == ('human', 'tool', 'tools of a')
 
 
-def test_mark_kinds_differ_in_shape_and_key():
-    assert len({sort.glyph for sort in KINDS.values()}) == len({sort.key for sort in KINDS.values()})
-    assert len({sort.key for sort in KINDS.values()} | {'l', 'm'}) == len(KINDS) + 2
+def test_mark_kinds_differ_in_shape_and_verdicts_share_a_key():
+    assert len({sort.glyph for sort in KINDS.values()}) == len(KINDS)
+    assert not {'l', 'm'} & JUMPS.keys()
+    shared = {key: kinds for key, kinds in JUMPS.items() if len(kinds) > 1}
+    assert shared == {'v': ('rejected', 'approved', 'verdict')}
     assert set(UNDRAWN) < set(KINDS)
 
 

@@ -179,8 +179,12 @@ class AgentPanes(Panel):
 
     def reveal_question(self, agent: str) -> None:
         """Show the pane of an agent that asks a question, and focus the answer."""
-        self.pick(self._stage_of([agent]))
+        self.reveal(agent)
         self._panes[agent].focus_question()
+
+    def reveal(self, agent: str) -> None:
+        """Show the pane of an agent."""
+        self.pick(self._stage_of([agent]))
 
     def _stage_of(self, agents: Sequence[str]) -> str:
         return next((stage.key for stage in self._stages if agents and agents[0] in stage.agents), '')

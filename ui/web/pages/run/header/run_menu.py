@@ -27,7 +27,7 @@ from ui.web.pages.shared.run_list.actions import (
     confirm_delete,
 )
 from ui.web.permission import is_permitted
-from ui.web.replay.marks import KINDS
+from ui.web.replay.marks import JUMPS, KINDS
 
 KEYS = (
     ('←', 'Previous step'),
@@ -37,7 +37,10 @@ KEYS = (
     ('Space', 'Play or stop'),
     ('L', 'Go live'),
     ('D', 'Watch or debug'),
-    *((sort.key.upper(), f'Next {sort.title}; with Shift, the previous one') for sort in KINDS.values()),
+    *(
+        (key.upper(), f'Next {KINDS[kinds[-1]].title}; with Shift, the previous one')
+        for key, kinds in JUMPS.items()
+    ),
     ('M', 'Next change of the followed memory field; with Shift, the previous one'),
     *STEP_KEYS,
 )

@@ -10,9 +10,14 @@ from ui.formatting.steps import pointer_text
 from ui.web.components.theme import button
 from ui.web.components.widgets import Box, NativeSelect, Text, set_attributes
 from ui.web.replay.index import Index, next_step, previous_step
-from ui.web.replay.marks import KINDS, Kind
+from ui.web.replay.marks import JUMPS, KINDS
 
 Go = Callable[[int], Awaitable[None]]
+
+
+def title_of(key: str) -> str:
+    """Return what a key of `JUMPS` jumps to."""
+    return KINDS[JUMPS[key][-1]].title
 
 
 class JumpMenu:
@@ -30,17 +35,19 @@ class JumpMenu:
     ) -> None:
         self._index, self._here, self._go, self._announce = index, here, go, announce
         self._notes: list[int] = []
-        self._counts: dict[Kind, Text] = {}
+        self._counts: dict[str, Text] = {}
         self.pointer = ''
         """The pointer of the value whose changes to jump between, or ''."""
         with Box('jumps'):
-            for kind, sort in KINDS.items():
+            for key, kinds in JUMPS.items():
                 with Box('jump'):
-                    Text('span', sort.glyph, f'jump-glyph mark-{kind}', aria_hidden='true')
-                    Text('span', sort.title.capitalize(), 'grow')
-                    self._counts[kind] = Text('span', '', 'muted num')
-                    Text('kbd', sort.key)
-                    self._draw_arrows(sort.title, lambda on, kind=kind: self.jump_to_mark(kind, forward=on))  # type: ignore[misc]
+                    with Box('jump-glyph', 'span', aria_hidden='true'):
+                        for kind in kinds:
+                            Text('span', KINDS[kind].glyph, f'mark-{kind}')
+                    Text('span', title_of(key).capitalize(), 'grow')
+                    self._counts[key] = Text('span', '', 'muted num')
+                    Text('kbd', key)
+                    self._draw_arrows(title_of(key), lambda on, key=key: self.jump_to_mark(key, forward=on))  # type: ignore[misc]
             with Box('jump'):
                 Text('span', '≔', 'jump-glyph', aria_hidden='true')
                 self._field_select = NativeSelect({'': 'Memory field…'}, value='', on_change=self._on_pick)
@@ -54,15 +61,15 @@ class JumpMenu:
 
     def update(self, view: View) -> None:
         """Show the number of marks by kind, and offer the memory fields of this step."""
-        for kind, text in self._counts.items():
-            many = len(self._list_steps(kind))
+        for key, text in self._counts.items():
+            many = len(self._list_steps(key))
             text.show(f'{many:,}' if many else 'none')
         names = {f'/memory/{escape_token(key)}': key.replace('_', ' ') for key in view.memory}
         self._field_select.set_options({'': 'Memory field…', **names, **self._followed_field(names)})
 
-    async def jump_to_mark(self, kind: Kind, *, forward: bool) -> None:
-        """Go to the next or previous mark of a kind, wrapping around."""
-        await self._jump(self._list_steps(kind), forward=forward, what=KINDS[kind].title)
+    async def jump_to_mark(self, key: str, *, forward: bool) -> None:
+        """Go to the next or previous mark of the kinds of a key of `JUMPS`, wrapping around."""
+        await self._jump(self._list_steps(key), forward=forward, what=title_of(key))
 
     async def jump_to_change(self, pointer: str = '', *, forward: bool = True) -> None:
         """Go to the next change of a value in the run's data, by default the chosen one."""
@@ -93,8 +100,9 @@ class JumpMenu:
             self._announce(there if many > 1 else f'The only {what} is at step {step}.')
         await self._go(step)
 
-    def _list_steps(self, kind: Kind) -> list[int]:
-        return self._notes if kind == 'note' else self._index.mark_steps[kind]
+    def _list_steps(self, key: str) -> list[int]:
+        steps = {step for kind in JUMPS[key] for step in self._index.mark_steps[kind]}
+        return self._notes if 'note' in JUMPS[key] else sorted(steps)
 
     def _followed_field(self, options: Mapping[str, Any]) -> dict[str, str]:
         return (

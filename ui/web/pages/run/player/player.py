@@ -1,32 +1,32 @@
-"""The player: one slider that controls the whole page, with marks, playback and keys."""
+"""The player: the bar of time that controls the whole page, with playback, jumps and keys."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
 
 from nicegui import ui
-from nicegui.element import Element
 from nicegui.events import KeyEventArguments
 from typing_extensions import override
 
 from ui.app.presence import Viewer
-from ui.formatting.steps import duration, short_json
-from ui.web.components.assets import ASSETS
+from ui.formatting.steps import duration, headline
 from ui.web.components.debounce import create_page_task
 from ui.web.components.theme import button
-from ui.web.components.widgets import Box, NativeSelect, Text, set_attributes, set_class
+from ui.web.components.widgets import Box, NativeSelect, Text, set_attributes
+from ui.web.pages.run.agents.agents import AgentPanes
 from ui.web.pages.run.diagram.chart import ChartPane
 from ui.web.pages.run.pane import Moment, Pane, RunPage
+from ui.web.pages.run.panels.tabs import RunTabs
 from ui.web.pages.run.player.jump_menu import JumpMenu
-from ui.web.replay.marks import KINDS, UNDRAWN, Mark
+from ui.web.pages.shared.run.lane_bar import LaneBar
+from ui.web.replay.marks import JUMPS, Mark
 
 COPY = """async () => {
     const link = new URL(path_prefix + document.querySelector('.track').dataset.link, location.href).href;
     try { await navigator.clipboard.writeText(link); emit([true, link]); } catch { emit([false, link]); }
 }"""
-RECORDED = 'Recorded: no model is called'
+RECORDED = 'Replay shows what was recorded: no model is called.'
 
 MAX_WAIT = 1.5
 """Maximum wait in seconds when idle time is skipped."""
@@ -51,25 +51,26 @@ class Player(Pane):
         self._at: int | None = None
         self._target: int | None = None
         """The step that is loading: further key presses count from it."""
-        self._marked = 0
-        """How many marks have been sent to the slider."""
         self._playing: asyncio.Task[None] | None = None
         with Box('player', 'footer', aria_label='Replay'):
             with Box('player-buttons'):
-                self._draw_button('first_page', 'First step (Home)', lambda: self._go(1))
                 self._draw_button('chevron_left', 'Previous step (←)', lambda: self._go(self._origin - 1))
                 self._play = self._draw_button('play_arrow', 'Play (Space)', self.toggle)
                 self._draw_button('chevron_right', 'Next step (→)', lambda: self._go(self._origin + 1))
-                self._draw_button('last_page', 'Last step (End)', lambda: self._go(follower.head))
             with Box('player-track'):
-                self._track = Slider(on_slide=self._go, on_pick=self._jump_to, on_grab=self._preload)
-                with self._track:
-                    self._chip = Text('span', RECORDED, 'player-chip')
+                self._track = LaneBar(
+                    follower.index,
+                    follower.shape,
+                    on_slide=self._go,
+                    on_pick=self._jump_to,
+                    on_open=self._open_agent,
+                    on_grab=self._preload,
+                )
             speeds = {str(speed): text for speed, text in SPEEDS.items()}
             self._speed = NativeSelect(speeds, value='1').classes('speed').props('aria-label="Speed"')
+            fold = button('', icon='unfold_less', kind='quiet', label='Fold or unfold the lanes')
+            fold.on('click', lambda: self._track.toggle('folded'))
             self._draw_jumps()
-            copy = button('', icon='link', kind='quiet player-link', label='Copy link to this step')
-            copy.on('click', self._on_copy, js_handler=COPY)
             self._live = button('Live', icon='sensors', kind='live', label='Go live (L)')
             self._live.on('click', lambda: self._jump_to(None))
             self._viewers = Viewers(page.viewer, page.seek)
@@ -94,22 +95,20 @@ class Player(Pane):
         if self._target == self.step:
             self._target = None
         link = self.page.address(moment.view.seq)
-        self._track.move_to(self.step, head, duration(moment.view.ran), link)
-        past = at is not None or ended
-        set_class(self._chip, 'off', on=not past)
-        # Hidden, it keeps its space: the slider must not shrink while its thumb is dragged.
+        ran = duration(moment.view.ran)
+        title = f': {headline(moment.step)}' if moment.step else ''
+        said = f'Step {self.step} of {head}, after {ran}{title}'
+        self._track.move_to(self.step, head, ran=ran, said=said, link=link, going=not ended)
+        # Hidden, it keeps its space: the bar must not shrink while it is dragged.
         present = 'off' if ended else '' if at is not None else 'on'
         self._live.classes(add=present, remove=' '.join({'on', 'off'} - {present}))
-        marks = self._follower.index.marks
-        self._track.add_marks(mark for mark in marks[self._marked :] if mark.kind not in UNDRAWN)
-        self._marked = len(marks)
 
     @override
     def look(self) -> None:
         self._viewers.look()
 
     def show_notes(self, marks: Sequence[Mark]) -> None:
-        """Show notes as marks over the slider."""
+        """Show notes as flags."""
         self._track.set_notes(marks)
         self._jumps.set_notes([mark.seq for mark in marks])
 
@@ -191,30 +190,34 @@ class Player(Pane):
         elif name.lower() == 'm':
             self.stop()
             await self._jumps.jump_to_change(forward=on)
-        for kind, sort in KINDS.items():
-            if name.lower() == sort.key:
-                self.stop()
-                await self._jumps.jump_to_mark(kind, forward=on)
+        elif name.lower() in JUMPS:
+            self.stop()
+            await self._jumps.jump_to_mark(name.lower(), forward=on)
 
     async def _on_space(self, event: KeyEventArguments) -> None:
         if event.action.keydown and not event.action.repeat and event.key.space:
             await self.toggle()
 
     def _draw_jumps(self) -> None:
-        with button('', icon='label_important', kind='quiet', label='Marks and jumps') as opener:
+        with button('', icon='more_vert', kind='quiet', label='Marks and options') as opener:
             set_attributes(opener, aria_haspopup='dialog')
             with (
                 ui.menu()
                 .classes('popover')
                 .props('role="dialog" anchor="top right" self="bottom right"') as popover
             ):
-                set_attributes(popover, aria_label='Marks and jumps')
+                set_attributes(popover, aria_label='Marks and options')
                 self._jumps = JumpMenu(
                     self._follower.index, lambda: self._origin, self._jump_to, self._announce
                 )
                 with Box('jump-options'):
                     self._skip_idle = ui.checkbox('Skip idle time', value=True)
                     self._loop = ui.checkbox('Loop')
+                    equal = button('Equal steps or scale of time', icon='swap_horiz', kind='quiet')
+                    equal.on('click', lambda: self._track.toggle('equal'))
+                    copy = button('Copy link to this step', icon='link', kind='quiet')
+                    copy.on('click', self._on_copy, js_handler=COPY)
+                    Text('p', RECORDED, 'muted small')
             popover.on('show', self._update_jumps)
 
     def _draw_button(self, icon: str, label: str, act: Callable[[], Awaitable[None]]) -> ui.element:
@@ -223,8 +226,15 @@ class Player(Pane):
     def _update_jumps(self) -> None:
         self._jumps.update(self.page.moment.view)
 
+    async def _open_agent(self, agent: str, step: int) -> None:
+        """Show an agent as it was at a step."""
+        await self._jump_to(step)
+        if agent:
+            self.page.find(RunTabs).open('')
+            self.page.find(AgentPanes).reveal(agent)
+
     def _preload(self) -> None:
-        """Prepare the diagram for a person who drags the slider."""
+        """Prepare the diagram for a person who drags the bar."""
         self.page.find(ChartPane).preload()
 
     def _on_copy(self, event: object) -> None:
@@ -237,50 +247,6 @@ class Player(Pane):
     def _announce(self, sentence: str) -> None:
         self._announcer.set_text(sentence)
         ui.notify(sentence, timeout=2_500, group='jump', badgeClass='hidden')  # only the latest matters
-
-
-class Slider(Element, component=ASSETS / 'controls' / 'slider.js'):
-    """One thumb over all steps. Marks that are too close are drawn as one, with their count."""
-
-    def __init__(
-        self, *, on_slide: Callable[[int], Any], on_pick: Callable[[int], Any], on_grab: Callable[[], None]
-    ) -> None:
-        """Start at the beginning; `on_slide` gets the thumb's step, `on_pick` a mark's step."""
-        super().__init__()
-        kinds = [[kind, sort.glyph, sort.title] for kind, sort in KINDS.items()]
-        self._marks: dict[str, list[dict[str, Any]]] = {'run': [], 'notes': []}
-        self._props |= {'kinds': kinds, 'at': 0, 'head': 1, 'time': '', 'link': '', 'marks': self._marks}
-        self.on('slide', lambda event: on_slide(int(event.args)))
-        self.on('pick', lambda event: on_pick(int(event.args)))
-        self.on('grab', on_grab)
-
-    def move_to(self, at: int, head: int, time: str, link: str) -> None:
-        """Move the thumb to step `at` of `head`; `time` is its running time, `link` its address.
-
-        This also acknowledges a request: only then does the browser ask for the next position.
-        """
-        with self._props.suspend_updates():  # for a page that reconnects
-            self._props |= {'at': at, 'head': head, 'time': time, 'link': link}
-        self.run_method('update', at, head, time, link)
-
-    def add_marks(self, marks: Iterable[Mark]) -> None:
-        """Add marks that are later than the existing ones."""
-        fresh = _mark_list(marks)
-        if fresh:
-            marked = len(self._marks['run'])
-            self._marks['run'] += fresh
-            self.run_method('add', marked, fresh)
-
-    def set_notes(self, marks: Iterable[Mark]) -> None:
-        """Replace the marks of notes; sent to the page only if they changed."""
-        fresh = _mark_list(marks)
-        if fresh != self._marks['notes']:
-            self._marks['notes'] = fresh
-            self.run_method('setNotes', fresh)
-
-
-def _mark_list(marks: Iterable[Mark]) -> list[dict[str, Any]]:
-    return [{'seq': mark.seq, 'kind': mark.kind, 'text': short_json(mark.text)} for mark in marks]
 
 
 def wait_after(times: Sequence[float], at: int, *, folded: bool) -> float:

@@ -58,6 +58,7 @@ class Wall:
         self._closed = False
         self._row = CachedElement('wall-runs', role='group', aria_label='Runs shown', data_redrawn=True)
         self._status = Text('p', '', 'muted small wall-status', role='status')
+        self._lines = Box('wall-lines')
         self._grid = Box('wall', 'ul')
         with Box() as self._none:
             empty_state('hourglass_empty', 'No agents are working. Start a run to see its agents here.')
@@ -82,13 +83,15 @@ class Wall:
         except EngineError:
             return  # the list of runs reports it
         for run in [run for run, followed in self._runs.items() if followed.has_ended and not followed.panes]:
-            self._runs.pop(run).stop()
+            self._runs.pop(run).close()
         self._infos = {**{run: followed.info for run, followed in self._runs.items()}, **live}
         for info in self._infos.values():
             if self._is_picked(info.id) and info.id not in self._runs and not self._closed:
                 shape = await self._conductor.shape(info.id)
                 follower = Follower(self._conductor, info, shape, self._pace)
-                self._runs[info.id] = WallRun(self._conductor, info, follower, self._grid, self._enlarge)
+                self._runs[info.id] = WallRun(
+                    self._conductor, info, follower, (self._lines, self._grid), self._enlarge
+                )
         self._draw_runs()
 
     def _is_picked(self, run: RunId) -> bool:

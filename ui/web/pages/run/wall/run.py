@@ -12,7 +12,7 @@ from nicegui import background_tasks, ui
 from engine import Conductor, EngineError, Transition
 from engine.records import RunInfo, StateShape, View, is_within
 from engine.workspace import is_own_work
-from ui.formatting.steps import clock_end
+from ui.formatting.steps import clock_end, duration
 from ui.formatting.values import count
 from ui.web.components.debounce import create_page_task
 from ui.web.components.dialogs import notify_errors
@@ -21,6 +21,7 @@ from ui.web.components.widgets import Box, Text, link, set_class
 from ui.web.pages.run.agents.agent import AgentPane
 from ui.web.pages.shared.run.context import RunContext
 from ui.web.pages.shared.run.debug_controller import DebugController
+from ui.web.pages.shared.run.lane_bar import LaneBar
 from ui.web.pages.shared.run.transition_reasons import GuardReasons
 from ui.web.permission import is_permitted
 from ui.web.replay.live import Follower, Updates
@@ -74,7 +75,7 @@ class WallRun:
         conductor: gives access to the run, which another process may execute.
         info: the run.
         follower: follows the run at the wall's pace.
-        place: the element that gets its panes.
+        places: the elements that get its line and its panes.
         enlarge: called with the pane whose enlarge button was pressed.
     """
 
@@ -83,10 +84,11 @@ class WallRun:
         conductor: Conductor,
         info: RunInfo,
         follower: Follower,
-        place: ui.element,
+        places: tuple[ui.element, ui.element],
         enlarge: Callable[[WallPane], None],
     ) -> None:
-        self._conductor, self.info, self._place, self._enlarge = conductor, info, place, enlarge
+        self._conductor, self.info, self._enlarge = conductor, info, enlarge
+        lines, self._place = places
         self.follower, shape = follower, follower.shape
         self._controller = DebugController(conductor, info.id, shape)
         self._context = RunContext(
@@ -100,6 +102,18 @@ class WallRun:
             info=info,
         )
         self._roles = [state for state in shape.states if state.role]
+        with lines, Box('wall-line') as self._line:
+            with link(f'/runs/{info.id}'):
+                Text('span', info.title or info.id, title=info.title, dir='auto')
+            self._bar = LaneBar(
+                follower.index,
+                shape,
+                on_slide=lambda step: None,
+                on_pick=self._open_step,
+                on_open=lambda agent, step: self._open_step(step),
+                line=True,
+                label=f'Step of {info.title or info.id}',
+            )
         self.panes: dict[str, WallPane] = {}
         self._files: dict[str, tuple[str, str]] = {}
         """By agent: the last counted snapshot, and the text on how many files differ from the first one."""
@@ -143,6 +157,8 @@ class WallRun:
             return updates is not None
         heard, updates = updates is not None, updates or Updates()
         self._controller.update(self.follower.fold, updates.steps)
+        if updates.steps or updates.indexed:
+            self._show_line(view)
         if updates.steps or not self.panes or unseen:
             self._arrange(view, room)
             touched = self.panes if unseen else self._affected_panes(view, updates.steps)
@@ -155,6 +171,14 @@ class WallRun:
             self._outdated_panes.clear()
         self._stream(updates)
         return heard
+
+    def _show_line(self, view: View) -> None:
+        ran = duration(view.ran)
+        said = f'Step {view.seq}, after {ran}'
+        self._bar.move_to(view.seq, view.seq, ran=ran, said=said, link='', going=not view.status.ended)
+
+    def _open_step(self, step: int) -> None:
+        ui.navigate.to(f'/runs/{self.info.id}?at={step}')
 
     def tick(self, now: float) -> None:
         """Update the clocks, and the parts of panes that steps of other agents change."""
@@ -186,8 +210,9 @@ class WallRun:
             self._counting.cancel()
 
     def close(self) -> None:
-        """Stop following the run, and remove its panes."""
+        """Stop following the run, and remove its line and its panes."""
         self.stop()
+        self._line.delete()
         for entry in self.panes.values():
             entry.root.delete()
         self.panes = {}

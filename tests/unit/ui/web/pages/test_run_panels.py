@@ -134,6 +134,7 @@ def test_a_phase_shows_its_used_share_and_forecast():
         'done', 'in progress', 'upcoming',
     ]  # fmt: skip
     assert phase_line(timing, executing) == 'Round 1: 30 s of 1:20, forecast 2:00 (over budget)'
+    assert phase_line(timing, phase_burns(timing, 95)[1]) == 'Round 1: 1:25 of 1:20 · over, forecast 5:40'
     assert time_left(timing, 40, Status.RUNNING) == '1:00 of 1:40 left'
     assert dict(step_lines(timing, 22)) == {
         'This step': '8.0 s of 20 s left',

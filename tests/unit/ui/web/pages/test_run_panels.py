@@ -9,6 +9,7 @@ from engine.patterns import PhaseBudget
 from engine.patterns.time_bounded.memory.schedule import TimeSpan
 from engine.records import Change, EdgeShape, PanelField, RunId, Shape, StatePath, Usage, View
 from ui.web.components.assets import STYLES
+from ui.web.pages.run.agents.stages import Stage
 from ui.web.pages.run.panels.messages import Message, MessageFilter, messages_of, parties
 from ui.web.pages.run.panels.phases import (
     STATES,
@@ -157,6 +158,19 @@ def test_times_say_which_round_they_are_of():
     timing.begin_phase('planning', 90)
     assert phase_line(timing, phase_burns(timing, 91)[0]) == 'Round 2: 1.0 s of 1.0 s'
     assert [span.round for span in timing.spans] == [1]
+
+
+def test_a_stage_works_while_the_engine_does_its_own_work_in_it():
+    stage = Stage('a', 'A', ('a.coder',), chores=('a.testing',))
+    coder = {PATH('a.coder'): {}}
+    for active, facts, status in (
+        ('a.testing', {}, 'working'),
+        ('a.testing', {'paused': True}, 'paused'),
+        ('b.testing', {}, 'done'),
+        ('a.testing', {'status': Status.DONE}, 'done'),
+    ):
+        shown = view(active=(PATH(active),), agents=coder, **facts)
+        assert stage.status(shown, History()) == status, active
 
 
 def test_time_advances_only_while_the_run_does():

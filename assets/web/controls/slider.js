@@ -116,9 +116,10 @@ export default {
         button.tabIndex = -1;
         button.textContent = glyph;
         button.style.left = `${(50 * (first + end)) / Math.max(this.shown.head, 1)}%`;
-        if (marks.length > 1) button.append(Object.assign(document.createElement("sup"), { textContent: marks.length > 99 ? "99+" : marks.length }));
+        const many = marks.length > 99 ? "99+" : marks.length;
+        if (marks.length > 1) button.append(Object.assign(document.createElement("sup"), { textContent: many }));
         const label = marks.length === 1 ? `Step ${first}: ${title}, ${severest.text}`
-          : `Steps ${first} to ${end}: ${counts.map(([count, word]) => (count > 1 ? `${count} × ${word}` : word)).join(", ")}. ${marks.length < 7 ? marks.map((mark) => `${mark.seq}: ${mark.text}`).join("; ") : "Click to step through them."}`;
+          : `${many} marks, steps ${first} to ${end}: ${counts.map(([count, word]) => (count > 1 ? `${count} × ${word}` : word)).join(", ")}. ${marks.length < 7 ? marks.map((mark) => `${mark.seq}: ${mark.text}`).join("; ") : "Click to step through them."}`;
         button.title = label;
         button.setAttribute("aria-label", label);
         button.dataset.kinds = [...new Set(marks.map((mark) => mark.kind))].join(" ");

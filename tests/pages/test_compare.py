@@ -45,6 +45,7 @@ async def test_the_same_run_twice(pages, conductor):
     await pages.open(f'/compare?a={a}&b={a}')
     await pages.should_see('The same run twice')
     await pages.should_not_see('The runs diverge here')
+    await pages.should_see('1 / ')  # it opens at the first row
 
 
 async def test_an_unknown_run(pages, conductor):

@@ -91,18 +91,18 @@ export default {
       element.setAttribute("aria-selected", String(number === this.selected));
       element.setAttribute("aria-posinset", index + 1);
       element.setAttribute("aria-setsize", this.messages.length);
-      element.setAttribute("aria-label", element.description);
       return element;
     },
     makeRow(row) {
       const [number, , clock, sender, recipient, type, preview] = row, element = make("div", "message");
       element.id = `${this.idPrefix}-${number}`;
       element.setAttribute("role", "option");
-      element.description = `${number}. ${words(sender)} to ${words(recipient)}, ${typed(type)}: ${preview}${clock ? `, after ${clock}` : ""}`;
       element.addEventListener("click", () => { this.pick(number); this.$emit("go", number); });
       const count = make("span", "message-number num", number);
-      if (this.layout === "sequence") element.append(count, ...this.arrow(sender, recipient, type, preview));
-      else {
+      if (this.layout === "sequence") {
+        element.append(count, ...this.arrow(sender, recipient, type, preview));
+        element.append(make("span", "visually-hidden", `${words(sender)} to ${words(recipient)}${clock ? `, after ${clock}` : ""}`));
+      } else {
         const facts = make("div", "message-facts");
         facts.append(make("b", "message-who", `${words(sender)} → ${words(recipient)}`), make("span", "chip", typed(type)), make("span", "grow"), make("span", "muted num", clock));
         const body = make("div", "message-body");

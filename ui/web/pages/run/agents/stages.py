@@ -45,6 +45,8 @@ class Stage:
     """The path of the state or of the agent."""
     title: str
     agents: tuple[str, ...]
+    chores: tuple[str, ...] = ()
+    """The states in it where the engine itself works, such as running tests."""
 
     def status(self, view: View, history: History) -> str:
         """Return the stage's status, a key of `GLYPHS`."""
@@ -55,6 +57,8 @@ class Stage:
         if working := [leaf for leaf in at_work if leaf.endswith(('.thinking', '.using_tools'))]:
             is_held = view.paused or all(any(is_within(leaf, at) for at in view.held) for leaf in working)
             return 'paused' if is_held else 'working'
+        if not view.status.ended and set(self.chores).intersection(view.active):
+            return 'paused' if view.paused else 'working'
         if not begun:
             return 'idle'
         if all(view.agents[path].get('problem') for path in begun):
@@ -73,8 +77,14 @@ def stages_of(context: RunContext) -> list[Stage]:
         top = path.partition('.')[0]
         alone = path if sum(is_within(other, top) for other in agents) == 1 else top
         groups.setdefault(max(around, key=len, default=alone), []).append(path)
+    chores = [str(state.path) for state in shape.states if state.caption]
     return [
-        Stage(key, context.name_of(key) if key in agents else path_text(key).capitalize(), tuple(inside))
+        Stage(
+            key,
+            context.name_of(key) if key in agents else path_text(key).capitalize(),
+            tuple(inside),
+            tuple(path for path in chores if is_within(path, key)),
+        )
         for key, inside in groups.items()
     ]
 

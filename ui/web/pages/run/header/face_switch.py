@@ -19,8 +19,8 @@ def face_of(query: Mapping[str, str]) -> Face:
     """Return the face that the address asks for, which becomes this person's choice, else the last choice."""
     if query.get('face') in FACES:
         app.storage.user[FACE_KEY] = query['face']
-    asked = 'debug' if query.get('inspect') else app.storage.user.get(FACE_KEY)
-    return next((face for face in FACES if face == asked), FACES[0])
+    chosen = 'debug' if query.get('inspect') else app.storage.user.get(FACE_KEY)
+    return next((face for face in FACES if face == chosen), FACES[0])
 
 
 class FaceSwitch:

@@ -51,7 +51,7 @@ class StoryPane(Pane):
     def _show(self, moment: Moment) -> None:
         context = self.context
         story = tell(moment.view, context.shape, self.page.follower.index, context.name_of)
-        told, self._story = {item.path: item for item in self._story.work}, story
+        earlier, self._story = {item.path: item for item in self._story.work}, story
         cells = [(item.path, item.name, item.needs_person) for item in story.work]
         if self._work.clear_if_changed((cells, story.outcome)):
             with self._work:
@@ -63,7 +63,7 @@ class StoryPane(Pane):
                 for decision in story.decisions:
                     self._draw_decision(decision)
         for item in story.work:
-            if item != told.get(item.path):
+            if item != earlier.get(item.path):
                 self._streamed.pop(item.path, None)
                 self._lines[item.path][1].show(item.line)
         self.tick(moment, moment.view.time)

@@ -9,6 +9,7 @@ from engine.history.changed_patterns import find_change
 from engine.history.comparison import (
     Comparison,
     Divergence,
+    GuardDifference,
     JsonDifference,
     Piece,
     Row,
@@ -41,6 +42,7 @@ __all__ = [
     'DiskUsage',
     'Divergence',
     'ForkOverrides',
+    'GuardDifference',
     'Imported',
     'JsonDifference',
     'Kind',

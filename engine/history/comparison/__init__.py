@@ -2,11 +2,13 @@
 
 from engine.history.comparison.comparison import Comparison, Divergence, Row, RunStats, compare, count_run
 from engine.history.comparison.json_diff import JsonDifference, json_differences
+from engine.history.comparison.step_diff import GuardDifference
 from engine.history.comparison.word_diff import Piece, diff_words, diff_words_async
 
 __all__ = [
     'Comparison',
     'Divergence',
+    'GuardDifference',
     'JsonDifference',
     'Piece',
     'Row',

@@ -22,7 +22,7 @@ def test_each_step_of_a_recorded_run_tells_its_story(path: Path) -> None:
     document = json.loads(path.read_text('utf-8'))
     steps = STEPS.validate_python(document['steps'])
     shape = CATALOG.draw(document['pattern'], document['parameters'])
-    index, run = Index(shape.marks), Fold(GOLDEN, shape)
+    index, run = Index(shape), Fold(GOLDEN, shape)
     for step in steps:
         index.add(step)
     asked, decided = [], 0
@@ -51,7 +51,7 @@ def test_each_step_of_a_recorded_run_tells_its_story(path: Path) -> None:
 def test_the_pipeline_tells_verdicts_with_the_agent_who_gave_them() -> None:
     document = json.loads((FOLDER / 'event-sourcing.json').read_text('utf-8'))
     shape = CATALOG.draw(document['pattern'], document['parameters'])
-    index, run = Index(shape.marks), Fold(GOLDEN, shape)
+    index, run = Index(shape), Fold(GOLDEN, shape)
     for step in STEPS.validate_python(document['steps']):
         index.add(step)
         run.apply(step)
@@ -67,7 +67,7 @@ def test_the_pipeline_tells_verdicts_with_the_agent_who_gave_them() -> None:
 def test_a_run_that_waits_for_approval_says_who_needs_a_person() -> None:
     document = json.loads((FOLDER / 'event-sourcing.json').read_text('utf-8'))
     shape = CATALOG.draw(document['pattern'], document['parameters'])
-    index, run = Index(shape.marks), Fold(GOLDEN, shape)
+    index, run = Index(shape), Fold(GOLDEN, shape)
     for step in STEPS.validate_python(document['steps'])[:3]:
         index.add(step)
         run.apply(step)

@@ -151,9 +151,12 @@ async def test_an_edges_explanation_stays_when_the_diagram_is_laid_out_again(use
     send_event(user, Diagram, 'edge', ['analyzing>reviewing', 'press'])
     await user.should_see('Break when it is taken', retries=30)
     before = drawing.props['svg']
-    send_event(user, Diagram, 'room', [390, 400, False])
+    send_event(user, Diagram, 'room', [1200, 300, False])
     await until(lambda: drawing.props['svg'] != before)
     await user.should_see('Break when it is taken')
+    before = drawing.props['svg']
+    send_event(user, Diagram, 'fold', 'researching')
+    await until(lambda: drawing.props['svg'] != before)
     send_event(user, Diagram, 'edge', ['researching.thinking>researching.done', 'press'])
     before = drawing.props['svg']
     send_event(user, Diagram, 'fold', 'researching')

@@ -12,7 +12,7 @@ from engine import Catalog
 from engine.errors import UnknownPattern
 from engine.records import Shape
 from ui.cli.session import Session
-from ui.formatting.parameters import PatternInfo, PatternList, describe_pattern, describe_patterns
+from ui.formatting.fields.parameters import PatternInfo, PatternList, describe_pattern, describe_patterns
 
 if TYPE_CHECKING:
     from ui.api.client import HttpConductor

@@ -28,7 +28,7 @@ export const cardMethods = {
     this.cards = new Map();
     const family = getComputedStyle(this.$refs.box).getPropertyValue("--sans") || "sans-serif";
     this.cardFonts = ["600", "400"].map((weight) => `${weight} 12px ${family}`);
-    for (const agent of this.root.querySelectorAll(".state.agent")) {
+    for (const agent of this.root.querySelectorAll(".state.agent-card")) {
       const isOpen = agent.matches(".cluster"), [left, top, right, bottom] = boxOf(agent) || [0, 0, 0, 0];
       if (this.foldable) {
         agent.setAttribute("role", "button");

@@ -18,10 +18,10 @@ FOR_PROGRAMS = {
         ' SimulatedClock Status TaskState ToolContext Transition agent run_collaborative_task stage tool'
     ),
     'engine.patterns': (
-        'ACTIONS Agent BlogOrchestratorAgent BurnDown Candidate Choice CollaborationResult'
+        'ACTIONS Agent Ballot BlogOrchestratorAgent BurnDown Candidate Choice CodeReview CollaborationResult'
         ' CollaborationState Comment Conflict Consensus Debate DelegatedTask Draft DynamicAgent'
         ' Escalation GATE_TITLES Level LineComment MessageType Phase PhaseBudget Position Ranking Report'
-        ' Review RunStatus Stage StepStatus Suite SupervisorPlan TRIGGERS TaskResult TaskStatus'
+        ' Review RunStatus Stage StepStatus Suite SupervisorPlan TRIGGERS TaskResult TaskStatus Triage'
         ' Utterance Verdict VerificationResult Version audit_trail burn_down execute_plan open_points'
     ),
 }

@@ -58,7 +58,7 @@ from ui.api.client.watching import watch_run
 from ui.api.records import FamilyMember, SavedTest, ServerInfo, StorageUse
 from ui.api.wire import decode, dump, to_record
 from ui.app.access.operations import AccountOperations
-from ui.formatting.parameters import PatternInfo, PatternList
+from ui.formatting.fields.parameters import PatternInfo, PatternList
 
 WAIT_SECONDS = 30.0
 """Seconds that one request waits for a result before the next one is sent."""

@@ -20,7 +20,7 @@ from ui.cli.options import PatternName
 from ui.cli.output.reporters import JsonReporter, ProgressReporter, QuietReporter, Reporter
 from ui.cli.remote import find_pattern, server_at_work
 from ui.cli.session import Session, with_session
-from ui.formatting.parameters import describe_pattern
+from ui.formatting.fields.parameters import describe_pattern
 
 EPILOG = f"""Examples:
 

@@ -1,4 +1,4 @@
-"""Failures in a drawing: badges on the states they leave, and one line beside it to where the run fails."""
+"""Failures in a drawing: badges on the states they leave, and one line to where the run fails."""
 
 from __future__ import annotations
 

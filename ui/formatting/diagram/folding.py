@@ -34,11 +34,11 @@ def _around_alone(shape: Shape, agents: frozenset[str], path: str) -> str:
     around = shape.state(parent_of(path))
     if around is None or around.kind == 'parallel':
         return ''
-    beside = [state for state in shape.states if state.parent == around.path]
+    siblings = [state for state in shape.states if state.parent == around.path]
     outer = shape.state(around.parent)
     is_region = outer is not None and outer.kind == 'parallel'
     alone = not any(_is_inside(other, around.path) for other in agents if not is_within(other, path))
-    return str(around.path) if alone and (is_region or any(state.seat for state in beside)) else ''
+    return str(around.path) if alone and (is_region or any(state.seat for state in siblings)) else ''
 
 
 def foldable_states(shape: Shape) -> dict[str, int]:

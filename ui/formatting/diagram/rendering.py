@@ -247,7 +247,7 @@ class _Drawing:
                 if state.path in self._main:
                     options['group'] = 'main'
                 if state.path in self._cards:
-                    classes += ' agent'
+                    classes += ' agent-card'
                     if self.layout.cards:
                         options |= CARD
                 box = graph.subgraph(name=self._cluster(state.path), graph_attr=INVISIBLE) if framed else None
@@ -258,7 +258,7 @@ class _Drawing:
                 continue
             with graph.subgraph(name=self._cluster(state.path)) as cluster:
                 if state.path in self._cards:
-                    classes += ' agent'
+                    classes += ' agent-card'
                 cluster.attr(
                     **_names(state), style='rounded', margin='9', labeljust='l',
                     _attributes={'class': classes},

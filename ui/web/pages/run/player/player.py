@@ -98,8 +98,8 @@ class Player(Pane):
         link = self.page.address(moment.view.seq)
         ran = duration(moment.view.ran)
         title = f': {step_sentence(moment.step, self.context.shape)}' if moment.step else ''
-        said = f'Step {self.step} of {head}, after {ran}{title}'
-        self._track.move_to(self.step, head, ran=ran, said=said, link=link, going=not ended)
+        text = f'Step {self.step} of {head}, after {ran}{title}'
+        self._track.move_to(self.step, head, ran=ran, text=text, link=link, going=not ended)
         # Hidden, it keeps its space: the bar must not shrink while it is dragged.
         present = 'off' if ended else '' if at is not None else 'on'
         self._live.classes(add=present, remove=' '.join({'on', 'off'} - {present}))

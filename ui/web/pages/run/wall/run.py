@@ -186,8 +186,8 @@ class WallRun:
 
     def _show_line(self, view: View) -> None:
         ran = duration(view.ran)
-        said = f'Step {view.seq}, after {ran}'
-        self._bar.move_to(view.seq, view.seq, ran=ran, said=said, link='', going=not view.status.ended)
+        text = f'Step {view.seq}, after {ran}'
+        self._bar.move_to(view.seq, view.seq, ran=ran, text=text, link='', going=not view.status.ended)
 
     def _open_step(self, step: int) -> None:
         ui.navigate.to(f'/runs/{self.info.id}?at={step}')

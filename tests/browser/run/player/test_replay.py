@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.run.test_lanes import EQUAL_STEPS
+from tests.browser.run.player.test_lanes import EQUAL_STEPS
 from tests.browser.run.test_run import STEPS, TASK, count, open_run
 
 BACK = '[id="e:reviewing>analyzing"]'

@@ -7,9 +7,10 @@ EngineError
 ├── UnknownRun              no run with that id
 ├── UnknownStep             the run has no such step
 ├── UnknownNote             the run has no such note
-├── UnknownEndpoint         no model endpoint with that name
-├── UnknownMcpServer        no MCP server with that name
-├── UnknownAgent            no coding agent with that name
+├── UnknownConnection       no connection of a kind with that name
+│   ├── UnknownEndpoint     no model endpoint with that name
+│   ├── UnknownMcpServer    no MCP server with that name
+│   └── UnknownAgent        no coding agent with that name
 ├── NotAllowed              the account's role does not permit that
 │   └── SignedOut           the session or token is missing or no longer valid
 ├── EventRefused            the run's active states do not accept that event
@@ -112,28 +113,32 @@ class UnknownNote(EngineError):
         super().__init__(f'run {run} has no note {note}')
 
 
-class UnknownEndpoint(EngineError):
+class UnknownConnection(EngineError):
+    """There is no connection of this kind with that name."""
+
+    kind = ''
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f'there is no {self.kind} {name!r}')
+
+
+class UnknownEndpoint(UnknownConnection):
     """There is no model endpoint with that name."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        super().__init__(f'there is no endpoint {name!r}')
+    kind = 'endpoint'
 
 
-class UnknownMcpServer(EngineError):
+class UnknownMcpServer(UnknownConnection):
     """There is no MCP server with that name."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        super().__init__(f'there is no MCP server {name!r}')
+    kind = 'MCP server'
 
 
-class UnknownAgent(EngineError):
+class UnknownAgent(UnknownConnection):
     """There is no coding agent with that name."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        super().__init__(f'there is no agent {name!r}')
+    kind = 'agent'
 
 
 class EventRefused(EngineError):

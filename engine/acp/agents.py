@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from engine.acp.known_agents import KNOWN_AGENTS, ExternalAgent
-from engine.acp.process import find_program, hidden_values, passed_variables
+from engine.acp.process import AgentPlace, find_program, hidden_values, passed_variables
 from engine.errors import ModelError
 from engine.models.protocol import ModelEvent, ModelRequest
 from engine.models.secret_filter import SecretFilter, secret_filter
@@ -175,13 +175,13 @@ class ExternalAgents(Mapping[str, AgentModel]):
             os.chmod(folder, 0o755)
             owner = sandbox_uid(f'test/{name}')
             workspace = Workspace(place / 'work', ObjectStore(place / 'objects'), owner=owner)
-            session = AgentSession(
-                self._agents[name],
-                workspace,
-                sandbox,
+            where = AgentPlace(
+                workspace=workspace,
+                sandbox=sandbox,
                 home=place / 'home',
                 cookie=f'test/{name}/{os.getpid()}',
             )
+            session = AgentSession(self._agents[name], where)
             try:
                 await session.start()
                 return AgentHealth(agent=name, introduction=session.introduction)

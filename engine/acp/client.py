@@ -17,7 +17,7 @@ from engine.acp.turn import MAX_TERMINAL_OUTPUT, Call, Turn, text_of
 from engine.errors import EngineError, ModelError, ToolError
 from engine.records.run_info import Approvals
 from engine.workspace.confined_dir import SANDBOX_PATH
-from engine.workspace.sandbox.limits import Limits
+from engine.workspace.sandbox.limits import Confinement, Limits
 from engine.workspace.sandbox.process import CommandResult
 from engine.workspace.sandbox.sandbox import Sandbox
 from engine.workspace.workspace import Workspace
@@ -223,8 +223,7 @@ class AgentClient:
             self.sandbox.run(
                 ['sh', '-c', script],
                 self.workspace,
-                limits=Limits(seconds=TERMINAL_SECONDS),
-                variables=variables,
+                Confinement(limits=Limits(seconds=TERMINAL_SECONDS), variables=variables),
                 on_output=add_output,
             )
         )

@@ -17,7 +17,7 @@ from engine.acp.known_agents import ExternalAgent
 from engine.errors import ModelError, ToolError, WorkspaceError
 from engine.workspace.directories import MEBIBYTE
 from engine.workspace.sandbox import bubblewrap
-from engine.workspace.sandbox.limits import TEMP_DIR, Limits, watch_limits
+from engine.workspace.sandbox.limits import TEMP_DIR, Confinement, Limits, watch_limits
 from engine.workspace.sandbox.process import kill_tree
 from engine.workspace.sandbox.sandbox import Sandbox
 from engine.workspace.workspace import Workspace
@@ -42,6 +42,20 @@ EXIT_SECONDS = 3.0
 """Seconds to wait for a process to exit."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentPlace:
+    """Where an agent works."""
+
+    workspace: Workspace
+    """The only folder it can change in the sandbox, apart from its home."""
+    sandbox: Sandbox
+    """Confines it, if it is sandboxed, and runs its terminals."""
+    home: Path
+    """Its home in the sandbox; created if missing, and kept."""
+    cookie: str
+    """Marks its processes."""
+
+
 @dataclass(kw_only=True)
 class AgentProcess:
     """A running agent, as a transport of the protocol's messages, one JSON object per line."""
@@ -59,21 +73,13 @@ class AgentProcess:
         self._tasks = [asyncio.ensure_future(self._read_errors())]
 
     @classmethod
-    async def start(
-        cls, agent: ExternalAgent, workspace: Workspace, sandbox: Sandbox, *, home: Path, cookie: str
-    ) -> AgentProcess:
+    async def start(cls, agent: ExternalAgent, place: AgentPlace) -> AgentProcess:
         """Start an agent in its folder, after killing leftover processes with the same cookie.
-
-        Args:
-            agent: what to start.
-            workspace: the only folder it can change in the sandbox, apart from its home.
-            sandbox: confines it, if it is sandboxed.
-            home: its home in the sandbox; created if missing, and kept.
-            cookie: marks its processes.
 
         Raises:
             ModelError: it cannot be started.
         """
+        workspace, sandbox, cookie = place.workspace, place.sandbox, place.cookie
         program = find_program(agent)
         problem = await sandbox.problem() if agent.sandboxed else ''
         if problem:
@@ -84,7 +90,7 @@ class AgentProcess:
         try:
             await workspace.make()
             if agent.sandboxed:
-                await asyncio.to_thread(_prepare_home, home, agent, workspace.owner)
+                await asyncio.to_thread(_prepare_home, place.home, agent, workspace.owner)
         except (WorkspaceError, ToolError, OSError) as error:
             raise ModelError(
                 f'{agent.name}: its folder cannot be created: {error}', kind='bad request'
@@ -94,13 +100,14 @@ class AgentProcess:
             keep: tuple[int, ...] = ()
             if agent.sandboxed:
                 mounts = program_folders(agent, program)
-                inside = _sandbox_environment(agent, cookie, mounts)
-                line, keep = stack.enter_context(
-                    sandbox.confine(
-                        command, workspace, LIMITS, inside,
-                        mounts={place: place for place in mounts}, network=agent.network, home=home,
-                    )
-                )  # fmt: skip
+                confinement = Confinement(
+                    limits=LIMITS,
+                    variables=_sandbox_variables(agent, cookie, mounts),
+                    mounts={folder: folder for folder in mounts},
+                    network=agent.network,
+                    home=place.home,
+                )
+                line, keep = stack.enter_context(sandbox.confine(command, workspace, confinement))
                 environment = {'PATH': os.defpath, COOKIE: cookie}
             else:
                 line = [*_parent_death_prefix(), *command]
@@ -256,14 +263,13 @@ def passed_variables(agent: ExternalAgent) -> dict[str, str]:
     return {**passed, **agent.env}
 
 
-def _sandbox_environment(agent: ExternalAgent, cookie: str, mounts: list[str]) -> dict[str, str]:
-    plain = bubblewrap.environment(home=bubblewrap.HOME_PATH)
+def _sandbox_variables(agent: ExternalAgent, cookie: str, mounts: list[str]) -> dict[str, str]:
     places = [place for folder in mounts for place in (f'{folder}/.bin', f'{folder}/bin', folder)]
-    path = ':'.join([*places, plain['PATH']])
+    path = ':'.join([*places, bubblewrap.environment()['PATH']])
     more = {'TMPDIR': TEMP_DIR, 'PATH': path, COOKIE: cookie}
     if agent.simulated:
         more['PYTHONPATH'] = _source_folder()
-    return {**plain, **more, **passed_variables(agent)}
+    return {**more, **passed_variables(agent)}
 
 
 def _host_environment(agent: ExternalAgent, cookie: str) -> dict[str, str]:

@@ -8,7 +8,6 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any, Literal
 
 from acp import PROTOCOL_VERSION, RequestError, schema, text_block
@@ -17,14 +16,12 @@ from acp.client.connection import ClientSideConnection
 from engine.acp.client import AgentClient, agent_root
 from engine.acp.error_mapping import AUTH, turn_error
 from engine.acp.known_agents import ExternalAgent
-from engine.acp.process import AgentProcess
+from engine.acp.process import AgentPlace, AgentProcess
 from engine.acp.turn import Call, Piece
 from engine.acp.usage import TurnUsage, reported_usage
 from engine.errors import ModelError
 from engine.records import Usage
 from engine.records.run_info import Approvals
-from engine.workspace.sandbox.sandbox import Sandbox
-from engine.workspace.workspace import Workspace
 
 log = logging.getLogger('hemicycle')
 SETTLE_SECONDS = 0.3
@@ -59,27 +56,16 @@ class AgentSession:
 
     Args:
         agent: the agent.
-        workspace: its folder.
-        sandbox: confines it, and runs its terminals.
-        home: its home in the sandbox.
-        cookie: marks its processes.
+        place: where it works.
         approvals: what waits for a person.
     """
 
-    def __init__(  # noqa: PLR0913
-        self,
-        agent: ExternalAgent,
-        workspace: Workspace,
-        sandbox: Sandbox,
-        *,
-        home: Path,
-        cookie: str,
-        approvals: Approvals = 'marked',
-    ) -> None:
-        self.agent, self.id = agent, ''
-        self._workspace, self._sandbox, self._home, self._cookie = workspace, sandbox, home, cookie
-        self.root = agent_root(workspace, sandboxed=agent.sandboxed)
-        self.client = AgentClient(workspace=workspace, sandbox=sandbox, root=self.root, approvals=approvals)
+    def __init__(self, agent: ExternalAgent, place: AgentPlace, *, approvals: Approvals = 'marked') -> None:
+        self.agent, self.id, self._place = agent, '', place
+        self.root = agent_root(place.workspace, sandboxed=agent.sandboxed)
+        self.client = AgentClient(
+            workspace=place.workspace, sandbox=place.sandbox, root=self.root, approvals=approvals
+        )
         self._process: AgentProcess | None = None
         self._connection: ClientSideConnection | None = None
         self._prompt: asyncio.Task[Any] | None = None
@@ -133,9 +119,7 @@ class AgentSession:
         """
         asking = self.agent.approval_variables.get(self.client.approvals, {})
         agent = replace(self.agent, env={**asking, **self.agent.env})
-        self._process = await AgentProcess.start(
-            agent, self._workspace, self._sandbox, home=self._home, cookie=self._cookie
-        )
+        self._process = await AgentProcess.start(agent, self._place)
         client: Any = self.client
         self._connection = ClientSideConnection(client, self._process)
         try:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pydantic_core import to_jsonable_python
 
 from engine.acp.agents import AGENT_PREFIX, AgentModel
+from engine.acp.process import AgentPlace
 from engine.acp.session import AgentSession, Reply
 from engine.acp.turn import Call
 from engine.acp.usage import estimate
@@ -105,7 +106,8 @@ async def follow_agent(
     if spec.roles:
         result['role'] = agent.role
     if reply.ended:
-        result |= await _finish_turn(spec, scope, activity, agent_model, message, reply)
+        result |= _stop_reason(reply, message, agent_model)
+        result |= await _finish_turn(spec, scope, activity, agent_model, message)
     if spec.until:
         result['seconds'] = round(activity.services.clock.now() - began, 3)
     return result
@@ -192,15 +194,14 @@ async def _open_session(
     if live is not None:
         return live, None
     agent, run = scope.state.agents[scope.path], activity.run
-    home = activity.services.workspaces.agent_home(run.id, scope.path)
-    session = AgentSession(
-        agent_model.agent,
-        _workspace(spec, scope, activity),
-        activity.services.sandbox,
-        home=home,
+    place = AgentPlace(
+        workspace=_workspace(spec, scope, activity),
+        sandbox=activity.services.sandbox,
+        home=activity.services.workspaces.agent_home(run.id, scope.path),
         cookie=f'{run.id}/{scope.path}',
-        approvals=agent_model.agent.approvals_for(run.options.get('approvals', 'marked')),
     )
+    approvals = agent_model.agent.approvals_for(run.options.get('approvals', 'marked'))
+    session = AgentSession(agent_model.agent, place, approvals=approvals)
     # Registered first, so that leaving the state meanwhile ends it.
     activity.services.sessions.add(run.id, scope.path, session)
     earlier = str(agent.session.get('id', '')) if agent.session.get('run') == run.id else ''
@@ -323,22 +324,21 @@ def _estimate_lost(agent_model: AgentModel, prompt_length: int) -> dict[str, Usa
     return {model: replace(estimate(prompt_length, 0, calls=1), unpriced=unpriced)}
 
 
-async def _finish_turn(  # noqa: PLR0913
-    spec: AgentSpec,
-    scope: CallbackContext,
-    activity: Activity,
-    agent_model: AgentModel,
-    message: Message,
-    reply: Reply,
+def _stop_reason(reply: Reply, message: Message, agent_model: AgentModel) -> ReplyData:
+    """Return why a turn was cut short, if it was. Raises `ModelError` if the agent refused to go on."""
+    if reply.reason == 'refusal':
+        problem = f'{AGENT_PREFIX}{agent_model.agent.name}: the agent refused: {message.text.strip()[:500]}'
+        raise ModelError(problem, kind='content filter')
+    return {'finish': STOPPED[reply.reason]} if reply.reason in STOPPED else {}
+
+
+async def _finish_turn(
+    spec: AgentSpec, scope: CallbackContext, activity: Activity, agent_model: AgentModel, message: Message
 ) -> ReplyData:
     """Return the data of a turn's end: files, proofs of the work, and a record if one is requested."""
     name = f'{AGENT_PREFIX}{agent_model.agent.name}'
-    if reply.reason == 'refusal':
-        raise ModelError(f'{name}: the agent refused: {message.text.strip()[:500]}', kind='content filter')
     workspace = _workspace(spec, scope, activity)
     result: ReplyData = {}
-    if reply.reason in STOPPED:
-        result['finish'] = STOPPED[reply.reason]
     if workspace.folder.is_dir():
         result['snapshots'] = {spec.folder or scope.path: await workspace.snapshot()}
     agent = scope.state.agents[scope.path]

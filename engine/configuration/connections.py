@@ -73,15 +73,16 @@ class CatalogServers(_Sections):
 
     async def test(self, name: str) -> ServerHealth:
         """Connect to a server and list its tools. Raises `UnknownMcpServer`."""
-        if name not in self._catalog.mcp.names:
-            raise UnknownMcpServer(name)
-        return await self._catalog.mcp.test(name)
+        return await self._catalog.mcp.test(self._known(name))
 
     async def sign_in(self, name: str, show: Callable[[str], Awaitable[None]]) -> ServerHealth:
         """Sign in to a server; see `McpServers.sign_in`. Raises `UnknownMcpServer`."""
+        return await self._catalog.mcp.sign_in(self._known(name), show)
+
+    def _known(self, name: str) -> str:
         if name not in self._catalog.mcp.names:
             raise UnknownMcpServer(name)
-        return await self._catalog.mcp.sign_in(name, show)
+        return name
 
 
 class CatalogAgents:

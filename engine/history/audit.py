@@ -32,7 +32,8 @@ def audit(run: RunId, pattern: Pattern, transitions: Iterable[Transition]) -> in
         Diverged: names the first step that the current chart decides differently, and the difference.
     """
     steps = list(transitions)
-    pattern = _original_pattern(pattern, steps)
+    # Forks may have changed its parameters since the run began.
+    pattern = _apply_variation(pattern, next(filter(None, map(_variation, steps)), {}), 0)
     chart = Chart(pattern)
     fold, state = Fold(run, chart.shape), None
     active: tuple[StatePath, ...] = (START,)
@@ -57,11 +58,6 @@ def audit(run: RunId, pattern: Pattern, transitions: Iterable[Transition]) -> in
             fold.apply_all(turn)
         active = turn[-1].active
     return fold.projection.seq
-
-
-def _original_pattern(pattern: Pattern, steps: Iterable[Transition]) -> Pattern:
-    """Return the pattern as it was when the run began; forks may have changed its parameters since."""
-    return _apply_variation(pattern, next(filter(None, map(_variation, steps)), {}), 0)
 
 
 def _variation(step: Transition) -> Mapping[str, Any]:

@@ -4,7 +4,7 @@ from engine.journal.documents import Documents, Entry, EntryQuery, Reservation
 from engine.journal.memory_journal import MemoryJournal
 from engine.journal.pause_state import PauseState
 from engine.journal.projection import Fold, fold
-from engine.journal.protocol import Journal, WholeRun
+from engine.journal.protocol import Journal
 from engine.journal.retention_policy import ExpiredRun, Retention
 from engine.journal.store import Columns, Store
 from engine.journal.usage_records import usage_from_dict
@@ -25,7 +25,6 @@ __all__ = [
     'Retention',
     'StepMode',
     'Store',
-    'WholeRun',
     'complete_snapshot',
     'fold',
     'usage_from_dict',

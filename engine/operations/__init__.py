@@ -3,9 +3,9 @@
 from engine.operations.connections import Agents, Endpoints, McpServers
 from engine.operations.forking import Forking
 from engine.operations.reading import Checking, Reading
+from engine.operations.rehearsing import Rehearsing
 from engine.operations.steering import NO_DATA, Steering
 from engine.operations.table import (
-    Door,
     Operation,
     Role,
     Route,
@@ -22,7 +22,6 @@ __all__ = [
     'Agents',
     'Annotating',
     'Checking',
-    'Door',
     'Endpoints',
     'Files',
     'Forking',
@@ -30,6 +29,7 @@ __all__ = [
     'Merging',
     'Operation',
     'Reading',
+    'Rehearsing',
     'Retaining',
     'Role',
     'Route',

@@ -13,6 +13,7 @@ from engine.journal.retention_policy import Retention
 from engine.operations.connections import Agents, Endpoints, McpServers
 from engine.operations.forking import Forking
 from engine.operations.reading import Checking, Reading
+from engine.operations.rehearsing import Rehearsing
 from engine.operations.steering import Steering
 from engine.operations.table import Role, operation
 from engine.operations.upkeep import Annotating, Retaining
@@ -29,7 +30,7 @@ from engine.statechart.memory import Memory
 from engine.statechart.pattern import Pattern, restore_memory
 
 
-class Conductor(Reading, Steering, Forking, Annotating, Retaining, Checking, Protocol):
+class Conductor(Reading, Steering, Forking, Annotating, Retaining, Checking, Rehearsing, Protocol):
     """Runs workflows: `LocalConductor` in this process, `HttpConductor` on a server."""
 
     @property

@@ -29,6 +29,7 @@ from engine.journal.protocol import Journal
 from engine.journal.retention_policy import Retention
 from engine.models import endpoints_file
 from engine.operations.conductor import RunHandle
+from engine.operations.rehearsal import Rehearsals
 from engine.records import Launch, RunId, RunInfo
 from engine.runtime.activity import Services
 from engine.runtime.debugger.breakpoint_validation import validate_breakpoints
@@ -179,6 +180,7 @@ class LocalConductor:
         self.mark_winner = forks.mark_winner
         self.save_test = tests.save_test
         self.check = tests.check
+        self.rehearse = Rehearsals(self.catalog).rehearse
 
     async def __aenter__(self) -> Self:
         return self
@@ -213,19 +215,7 @@ class LocalConductor:
         run: RunId | None = None,
         **values: Any,
     ) -> RunHandle:
-        """Start a run; it is journaled when this returns.
-
-        Args:
-            launch: what to run: a `Launch`, or a pattern's class or name for one made of the other arguments.
-            parameters: values for the pattern's `Parameters`; those of the replayed run by default.
-            run: its id, if the caller chooses it.
-            values: fields of `Launch`, such as `title`, `models` and `budget`; all others are parameters.
-
-        Raises:
-            UnknownPattern
-            JournalError: `JournalConflict` if there is already a run with that id.
-            InvalidInput: names the field, which may be one the pattern does not have.
-        """
+        """Start a run; see `Conductor.start`."""
         if isinstance(launch, type):
             self.catalog.add(launch)
             launch = launch.name

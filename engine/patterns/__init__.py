@@ -2,6 +2,7 @@
 
 from engine.patterns.competition.merging import Conflict
 from engine.patterns.competition.records import Candidate, Ranking, Suite, Version
+from engine.patterns.competition.vote import Ballot
 from engine.patterns.debate.records import (
     Consensus,
     Debate,
@@ -11,9 +12,11 @@ from engine.patterns.debate.records import (
     Verdict,
     open_points,
 )
+from engine.patterns.dynamic.code_review import CodeReview
 from engine.patterns.dynamic.dynamic_agent import DynamicAgent
 from engine.patterns.dynamic.phases import Phase
 from engine.patterns.dynamic.run_handle import Agent, BlogOrchestratorAgent
+from engine.patterns.dynamic.triager import Triage
 from engine.patterns.pipeline.audit_trail import audit_trail
 from engine.patterns.pipeline.stage import Stage
 from engine.patterns.pipeline.task_state import Draft, Review, TaskStatus
@@ -39,10 +42,12 @@ __all__ = [
     'GATE_TITLES',
     'TRIGGERS',
     'Agent',
+    'Ballot',
     'BlogOrchestratorAgent',
     'BurnDown',
     'Candidate',
     'Choice',
+    'CodeReview',
     'CollaborationResult',
     'CollaborationState',
     'Comment',
@@ -69,6 +74,7 @@ __all__ = [
     'SupervisorPlan',
     'TaskResult',
     'TaskStatus',
+    'Triage',
     'Utterance',
     'Verdict',
     'VerificationResult',

@@ -72,6 +72,8 @@ class EdgeShape:
     dest: str
     conditions: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
+    words: tuple[str, ...] = field(default=(), compare=False)
+    """The guards in words, if the pattern has some: *approved*, *no revisions left*. Not compared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

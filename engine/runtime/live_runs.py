@@ -31,12 +31,13 @@ from engine.runtime.run_factory import (
     find_unpriced_models,
     initial_state,
     outside_event,
+    refuse_internal,
     restore_state,
     workflow_of,
 )
 from engine.runtime.run_recordings import Recordings
 from engine.runtime.world.timeouts import TimerSnapshot
-from engine.runtime.world.world import RunSetup, World
+from engine.runtime.world.world import RunSetup
 from engine.statechart.chart import Chart
 from engine.statechart.run_state import RunState
 from engine.statechart.shape_builder import START
@@ -132,7 +133,8 @@ class LiveRuns:
         if key and await self._has_accepted(run, name, key):
             return
         live = await self.require(run, name)
-        await live.send(outside_event(run, live.projection, name, at, data, key), seen=conditions.get('seen'))
+        refuse_internal(run, live.projection, name, at)
+        await live.send(outside_event(name, at, data, key), seen=conditions.get('seen'))
 
     async def _has_accepted(self, run: RunId, name: str, key: str) -> bool:
         """Return whether a run has an event with this key; if it is live elsewhere, that process checks."""
@@ -342,8 +344,7 @@ class LiveRuns:
                 await self._begin(info, chart, initial_state(workflow))
                 return
             state, projection = restore_state(fold, workflow, chart), fold.projection
-            make_world = await self._setup.find_world(info, projection, chart.shape)
-            live = self._add(info, chart, state, projection, make_world)
+            live = await self._add(info, chart, state, projection)
             if self.works or new:
                 recovery = cast(RecoverData, dict(data))
                 if unpriced := await self._unpriced(info):
@@ -362,8 +363,7 @@ class LiveRuns:
     async def _begin(self, info: RunInfo, chart: Chart, state: RunState) -> None:
         projection = RunProjection(chart.shape)
         projection.active = (START,)
-        make_world = await self._setup.find_world(info, projection, chart.shape)
-        run = self._add(info, chart, state, projection, make_world)
+        run = await self._add(info, chart, state, projection)
         if first := run.world.first_event():
             await run.send(first)
             return
@@ -384,14 +384,8 @@ class LiveRuns:
             return ()
         return await asyncio.to_thread(find_unpriced_models, self.services, info)
 
-    def _add(
-        self,
-        info: RunInfo,
-        chart: Chart,
-        state: RunState,
-        projection: RunProjection,
-        make_world: Callable[[LiveRun], World],
-    ) -> Run:
+    async def _add(self, info: RunInfo, chart: Chart, state: RunState, projection: RunProjection) -> Run:
+        make_world = await self._setup.find_world(info, projection, chart.shape)
         if self.feed.closed:
             raise EngineError('this process is shutting down: it starts no more runs')
         self.runs[info.id] = run = Run(info, chart, state, projection, self._context, make_world)

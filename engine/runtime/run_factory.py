@@ -329,19 +329,16 @@ def event_key(run: RunId, key: str, name: str, at: str, data: Mapping[str, Any] 
     return hashlib.blake2b(about, digest_size=8).hexdigest()
 
 
-def outside_event(  # noqa: PLR0913  (the parts of an event)
-    run: RunId, projection: RunProjection, name: str, at: str, data: Mapping[str, Any] | None, key: str
-) -> Event:
-    """Build an event from a caller's values.
-
-    Raises:
-        EventRefused: only the engine may send it, or it is addressed to a state that is not active.
-        InvalidInput: its data is not JSON.
-    """
+def refuse_internal(run: RunId, projection: RunProjection, name: str, at: str) -> None:
+    """Refuse an event that only the engine may send, or for a state that is not active: `EventRefused`."""
     if name in CONTROL - EXTERNAL_CONTROL or name in (ENDINGS - {'failed'}) | {'always', EXHAUSTED}:
         raise EventRefused(run, name, 'only the engine can send it')
     if at and not is_active(at, projection.active):
         raise EventRefused(run, name, f'{at!r} is not active')
+
+
+def outside_event(name: str, at: str, data: Mapping[str, Any] | None, key: str) -> Event:
+    """Build an event from a caller's values. Raises `InvalidInput` if its data is not JSON."""
     try:
         values = to_jsonable(dict(data or {}))
         refuse_nul(values)

@@ -28,6 +28,7 @@ class PatternDefinition:
     wait_texts: ClassVar[Mapping[str, str]] = MappingProxyType({})
     projects: ClassVar[tuple[str, ...]] = ()
     marks: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    words: ClassVar[Mapping[str, str | tuple[str, str]]] = MappingProxyType({})
     inputs: ClassVar[Mapping[str, type[BaseModel]]] = {}
 
     class Parameters(BaseModel):

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from engine.records.shape import EdgeShape, Shape, StatePath, StateShape, parent_of
-from engine.statechart.shape_builder import START
+from engine.statechart.shape_builder import START, guard_words
 
 KEYWORDS = (
     """state note end as direction class classdef style default click href hide scale choice fork join"""
@@ -36,19 +36,11 @@ def mermaid(shape: Shape, *, folded: bool | Collection[str] = False) -> str:
 
 def edge_label(edge: EdgeShape) -> str:
     """Return the label of an edge: its event, unless that is an end or a start, and its guards."""
-    guards = ', '.join([*(name.replace('_', ' ') for name in edge.conditions), *map(_negate, edge.unless)])
+    guards = ', '.join(filter(None, edge.words or guard_words(edge, {})))
     if edge.trigger in ('done', 'always', 'start'):
         return guards
-    return f'{edge.trigger} [{guards}]' if guards else edge.trigger
-
-
-NEGATIONS = {'is': 'not', 'has': 'no', 'can': 'cannot', 'may': 'may not', 'must': 'need not'}
-"""The negation of a guard's first word, for guards that must not be met."""
-
-
-def _negate(guard: str) -> str:
-    first, *rest = guard.split('_')
-    return ' '.join([NEGATIONS[first], *rest] if first in NEGATIONS and rest else ['not', first, *rest])
+    trigger = edge.trigger.replace('_', ' ')
+    return f'{trigger} [{guards}]' if guards else trigger
 
 
 class _Writer:

@@ -39,6 +39,9 @@ class Pattern(PatternDefinition):
             verdict'}`. Not needed if `waits` can be read as it is, as in `more time`.
         marks: the memory fields whose changes are marked in a run's history, by kind of mark: `verdict` for a
             list of records with a `verdict`, `revision` for a count of revisions.
+        words: guards in words, for the edges of the diagram, by name: `{'is_spent': 'no time left'}`; or a
+            pair, if it holds and if not: `{'is_tied': ('a tie', 'no tie')}`. '' leaves one out. Derived from
+            the guard's name by default.
         projects: the parameters that name a project or tests, which must exist when a run starts.
         inputs: for triggers sent by people, the record that validates their data and from which a form can be
             drawn. The event then carries the record, defaults included.

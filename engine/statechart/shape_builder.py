@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from engine.records import EdgeShape, MarkField, PanelField, Shape, StatePath, StateShape
@@ -83,8 +84,8 @@ def declared_edges(
         if not parent and not state.get('final'):
             top.append(str(path))
         inside = [child['name'] for child in children_of(state)]
-        yield from _edges(state.get('transitions', ()), path, inside)
-    yield from _edges(pattern.chart_transitions(), '', top)
+        yield from _edges(state.get('transitions', ()), path, inside, pattern.words)
+    yield from _edges(pattern.chart_transitions(), '', top, pattern.words)
 
 
 def walk(
@@ -119,23 +120,49 @@ def callback_name(callback: Any) -> str:
     return callback if isinstance(callback, str) else getattr(callback, 'func', callback).__name__
 
 
+Words = Mapping[str, str | tuple[str, str]]
+"""Phrases for guards by name, or pairs: if it must hold, and if it must not. '' leaves it out."""
+
+NEGATIONS = {'is': 'not', 'has': 'no', 'can': 'cannot', 'may': 'may not', 'must': 'need not'}
+"""The negation of a guard's first word, for guards that must not hold."""
+
+
+def guard_words(edge: EdgeShape, words: Words) -> tuple[str, ...]:
+    """Return the guards of an edge in words, by default from their names: *approved* for `is_approved`."""
+    return (
+        *(_phrase(name, words.get(name), holds=True) for name in edge.conditions),
+        *(_phrase(name, words.get(name), holds=False) for name in edge.unless),
+    )
+
+
+def _phrase(name: str, words: str | tuple[str, str] | None, *, holds: bool) -> str:
+    if isinstance(words, tuple):
+        return words[not holds]
+    first, *rest = name.split('_')
+    if words is not None:
+        return words if holds else f'not {words}'
+    if holds:
+        return ' '.join(rest if first in ('is', 'has') and rest else [first, *rest])
+    return ' '.join([NEGATIONS[first], *rest] if first in NEGATIONS and rest else ['not', first, *rest])
+
+
 def _edges(
-    items: Sequence[Any], scope: str, siblings: Sequence[str]
+    items: Sequence[Any], scope: str, siblings: Sequence[str], words: Words
 ) -> Iterator[tuple[EdgeShape, Mapping[str, Any]]]:
     prefix = f'{scope}.' if scope else ''
     for edge in map(edge_of, items):
         sources = siblings if edge['source'] == '*' else listify(edge['source'])
         for source in sources:
             dest = source if edge['dest'] == '=' else edge['dest']
-            if not (edge['source'] == '*' and source == dest):
-                shape = EdgeShape(
-                    trigger=edge['trigger'],
-                    source=StatePath(prefix + source),
-                    dest=prefix + dest if dest else '',
-                    conditions=callback_names(edge.get('conditions')),
-                    unless=callback_names(edge.get('unless')),
-                )
-                yield shape, edge
+            shape = EdgeShape(
+                trigger=edge['trigger'],
+                source=StatePath(prefix + source),
+                dest=prefix + dest if dest else '',
+                conditions=callback_names(edge.get('conditions')),
+                unless=callback_names(edge.get('unless')),
+            )
+            named = not words.keys().isdisjoint(shape.conditions + shape.unless)
+            yield (replace(shape, words=guard_words(shape, words)) if named else shape), edge
 
 
 def _criteria(state: Mapping[str, Any]) -> tuple[str, ...]:

@@ -4,25 +4,24 @@ from engine.workspace.diff import FileChange, format_patch, is_own_work
 from engine.workspace.git.merge import Conflict, MergePreview, Resolution
 from engine.workspace.hunks import Hunk, apply_hunks, split_hunks
 from engine.workspace.project import close_folders, open_folders
-from engine.workspace.sandbox.limits import Limits
+from engine.workspace.sandbox.limits import Confinement, Limits
 from engine.workspace.sandbox.process import CommandResult
 from engine.workspace.sandbox.sandbox import Sandbox
-from engine.workspace.shared.remote_files import RemoteFile, RemoteFiles
+from engine.workspace.shared.remote_files import RemoteFiles
 from engine.workspace.snapshots import FileVersion
 from engine.workspace.testing.test_run import SuiteResult
-from engine.workspace.workspace import Entry, Workspace
+from engine.workspace.workspace import Workspace
 from engine.workspace.workspaces import Workspaces
 
 __all__ = [
     'CommandResult',
+    'Confinement',
     'Conflict',
-    'Entry',
     'FileChange',
     'FileVersion',
     'Hunk',
     'Limits',
     'MergePreview',
-    'RemoteFile',
     'RemoteFiles',
     'Resolution',
     'Sandbox',

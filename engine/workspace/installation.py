@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from engine.workspace.directories import MEBIBYTE
 from engine.workspace.project import copy_project
-from engine.workspace.sandbox.limits import Limits
+from engine.workspace.sandbox.limits import Confinement, Limits
 from engine.workspace.sandbox.sandbox import Sandbox
 from engine.workspace.testing.test_setup import TestSetup
 from engine.workspace.workspace import Workspace
@@ -63,10 +63,12 @@ async def install_dependencies(
     ran = await sandbox.run(
         ['sh', '-c', command],
         workspace,
-        limits=LIMITS,
-        variables={**_variables(), 'PATH': needed.search_path},
-        mounts=needed.mounts,
-        network=True,
+        Confinement(
+            limits=LIMITS,
+            variables={**_variables(), 'PATH': needed.search_path},
+            mounts=needed.mounts,
+            network=True,
+        ),
     )
     output = CREDENTIALS.sub('', ran.output.strip())[-MAX_OUTPUT:]
     text = '\n'.join(filter(None, (f'$ {command}', output, ran.summary)))

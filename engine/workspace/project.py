@@ -19,7 +19,7 @@ from engine.workspace.directories import (
     folder_limits,
     project_limits,
 )
-from engine.workspace.sandbox.limits import Limits
+from engine.workspace.sandbox.limits import Confinement, Limits
 from engine.workspace.sandbox.sandbox import Sandbox
 from engine.workspace.workspace import Workspace
 
@@ -102,7 +102,7 @@ async def copy_project(
     await workspace.copy_in(root, await folder_paths(root, listed))
     await workspace.make()
     if history and sandbox is not None:
-        ran = await sandbox.run(['sh', '-c', GIT_INIT], workspace, limits=GIT_LIMITS)
+        ran = await sandbox.run(['sh', '-c', GIT_INIT], workspace, Confinement(limits=GIT_LIMITS))
         if ran.code != 0:
             raise WorkspaceError(
                 f'git could not make a history of {project}: {ran.output.strip()[-300:] or ran.summary}'

@@ -183,6 +183,8 @@ NO_TOOLTIPS = {'exclude': [['[id^="q-portal--tooltip"]']]}
 """A whole page except its tooltips, which repeat the names of buttons and are outside every landmark."""
 COLOUR_RULES = {'type': 'rule', 'values': ['color-contrast', 'link-in-text-block']}
 """Rules whose results depend on the colour scheme."""
+EXPERIMENTAL_RULES = {'label-content-name-mismatch': {'enabled': True}}
+"""Rules that axe leaves out by default: a name holds the words that are seen, so that speech can press it."""
 RECOLOURED = """dark => (!document.getElementById('app')  // a page of ours without scripts
         || document.body.classList.contains('body--dark') === dark)
     && document.getAnimations().every(one => !(one instanceof CSSTransition))"""
@@ -210,7 +212,7 @@ def axe() -> Callable[..., None]:
 def findings(page: Page, context: dict[str, list[list[str]]] = NO_TOOLTIPS, **options: object) -> list[str]:
     """Return axe's findings on a page or a part of it."""
     # Describing the elements that pass would take as long again.
-    options = {'preload': False, 'resultTypes': ['violations'], **options}
+    options = {'preload': False, 'resultTypes': ['violations'], 'rules': EXPERIMENTAL_RULES, **options}
     if not page.evaluate('"axe" in window'):
         page.evaluate(AXE)
     violations = page.evaluate(

@@ -125,7 +125,7 @@ def record_run(browser: Browser, server: Server) -> str:
     page.wait_for_url(re.compile(r'/runs/\w+$'))
     while not page.locator('.pill.done').count():
         take(1)
-    expect(page.locator('.agent.result')).to_be_visible()
+    expect(page.locator('.result-card.shown')).to_be_visible()
     take(4)
     for step in (26, 21, 15, 10, 7, 4, 10, 16, 22, 29):
         page.goto(f'{page.url.partition("?")[0]}?at={step}')

@@ -19,11 +19,13 @@ class CachingSandbox(Sandbox):
 
     known: dict[tuple[str, ...], tuple[str, CommandResult, str]] = field(default_factory=dict)
 
-    async def run(self, command: Sequence[str], workspace: Workspace, **options: Any) -> CommandResult:
+    async def run(
+        self, command: Sequence[str], workspace: Workspace, *how: Any, **more: Any
+    ) -> CommandResult:
         mark = command[4] if len(command) > 4 else ''
         key = (*(word for word in command if word != mark), await workspace.snapshot())
         if key not in self.known:
-            ended = await Sandbox.run(self, command, workspace, **options)
+            ended = await Sandbox.run(self, command, workspace, *how, **more)
             self.known[key] = (mark, ended, await workspace.snapshot())
         was, ran, digest = self.known[key]
         if digest in workspace.objects and digest != key[-1]:

@@ -358,6 +358,19 @@ async def test_a_run_is_saved_as_a_test(conductor: Conductor, local_conductor: C
     await aside.close()
 
 
+async def test_a_pattern_is_rehearsed(conductor: Conductor, local_conductor: Conductor):
+    rehearsal = await conductor.rehearse('pipeline', {'max_iterations': 1})
+    assert rehearsal == await local_conductor.rehearse('pipeline', {'max_iterations': 1})
+    assert rehearsal.errors == () and {state.path for state in rehearsal.states if state.ends} == {
+        'complete',
+        'failed',
+    }
+    with pytest.raises(UnknownPattern):
+        await conductor.rehearse('nothing')
+    with pytest.raises(InvalidInput, match='max_iterations'):
+        await conductor.rehearse('pipeline', {'max_iterations': 99})
+
+
 async def test_files_are_read(conductor: Conductor, local_conductor: Conductor):
     run = await run_to_end(conductor)
     with pytest.raises(WorkspaceError):

@@ -36,7 +36,7 @@ async def ran(conductor: Conductor, **parameters) -> str:
 async def test_the_page_says_where_and_why_runs_diverge(pages, conductor):
     a, b = await ran(conductor), await ran(conductor, max_iterations=0)
     await pages.open(f'/compare?a={a}&b={b}')
-    await see(pages, 'The runs diverge at step', 'The revision limit is reached? No in A, yes in B: A went')
+    await see(pages, 'The runs diverge at step', 'No revisions left: no in A, yes in B: A went')
     await see(pages, 'Go to divergence', 'The runs diverge here')
 
 
@@ -45,6 +45,7 @@ async def test_the_same_run_twice(pages, conductor):
     await pages.open(f'/compare?a={a}&b={a}')
     await pages.should_see('The same run twice')
     await pages.should_not_see('The runs diverge here')
+    await pages.should_see('1 / ')  # it opens at the first row
 
 
 async def test_an_unknown_run(pages, conductor):

@@ -106,10 +106,10 @@ async def test_a_run_of_another_process_is_read_only(user: User):
     run = (await other.start('pipeline', {'task': 'anything'})).id
     await other.pause(run)
     await user.open(f'/runs/{run}')
-    await see(user, 'Paused', 'Another process runs it')
+    await see(user, 'Paused', 'Another process is running it')
     await user.should_not_see('Continue')
     await other.cancel(run)
-    await user.should_not_see('Another process runs it', retries=50)
+    await user.should_not_see('Another process is running it', retries=50)
     await user.should_see('Cancelled')
 
 
@@ -119,11 +119,11 @@ async def test_a_read_only_run_is_followed_again_after_an_outage(user: User):
     other = LocalConductor(journal, catalog=conductor.catalog)
     run = (await other.start('pipeline', {'task': 'anything'})).id
     await user.open(f'/runs/{run}')
-    await user.should_see('Another process runs it', retries=30)
+    await user.should_see('Another process is running it', retries=30)
     journal.full = True
     await user.should_see('The disk is full.', retries=60)
     journal.full = False
-    await user.should_see('Another process runs it', retries=60)
+    await user.should_see('Another process is running it', retries=60)
     await user.should_not_see('The disk is full.')
     await other.cancel(run)
     await user.should_see('Cancelled', retries=60)

@@ -26,7 +26,7 @@ def send_event(user: User, kind: type[ui.element], event: str, data: dict | None
 
 async def test_paused_runs_offer_steps_and_active_ones_a_pause(user: User):
     conductor, run = await start_run(FakeModel(asyncio.Event()), paused=True)
-    await user.open(f'/runs/{run}')
+    await user.open(f'/runs/{run}?face=debug')
     await see(user, 'Continue', 'Step over', retries=30)
     press(user, 'Step in')
     await user.should_see('Stepping in…', retries=30)
@@ -44,7 +44,7 @@ async def test_paused_runs_offer_steps_and_active_ones_a_pause(user: User):
 async def test_breakpoints_are_listed_including_those_of_others(user: User):
     stop = Breakpoint(enter='reviewing', once=True)
     conductor, run = await start_run(FakeModel(asyncio.Event()), paused=True, breakpoints=[stop])
-    await user.open(f'/runs/{run}')
+    await user.open(f'/runs/{run}?face=debug')
     press(user, 'Breakpoints')
     await see(user, 'Entering reviewing', 'not hit yet · pauses the whole run · once', retries=30)
     breakpoints = (await conductor.view(run)).breakpoints
@@ -62,7 +62,7 @@ async def test_breakpoints_of_another_process_are_read_only(user: User):
             'pipeline', {'task': 'anything'}, paused=True, breakpoints=[Breakpoint(leave='reviewing')]
         )
     ).id
-    await user.open(f'/runs/{run}')
+    await user.open(f'/runs/{run}?face=debug')
     press(user, 'Breakpoints')
     await see(user, 'Leaving reviewing', 'you can watch it here, but not control it', retries=30)
     await user.should_not_see('Add breakpoint')
@@ -73,7 +73,7 @@ async def test_breakpoints_of_another_process_are_read_only(user: User):
 async def test_a_run_at_a_breakpoint_shows_where_and_why_in_the_header_the_stages_and_the_step(user: User):
     stop = Breakpoint(enter='researching', when='step > 1')
     conductor, run = await start_run(FakeModel(asyncio.Event()), breakpoints=[stop])
-    await user.open(f'/runs/{run}')
+    await user.open(f'/runs/{run}?face=debug')
     why = 'Stopped at breakpoint 1 at step 2: entering researching when step > 1'
     await user.should_see(f'{why} · {path_text("researching.thinking").capitalize()}', retries=30)
     elements = user.find(ui.element).elements
@@ -85,7 +85,7 @@ async def test_a_run_at_a_breakpoint_shows_where_and_why_in_the_header_the_stage
 async def test_the_past_shows_todays_breakpoints_and_says_so(user: User):
     conductor, run = await start_run(FakeModel(asyncio.Event()), paused=True)
     await conductor.set_breakpoints(run, [Breakpoint(enter='reviewing')])
-    await user.open(f'/runs/{run}?at=1')
+    await user.open(f'/runs/{run}?face=debug&at=1')
     press(user, 'Breakpoints')
     await see(user, 'Entering reviewing', 'Shown as they are now', retries=30)
     await conductor.cancel(run)
@@ -93,7 +93,7 @@ async def test_the_past_shows_todays_breakpoints_and_says_so(user: User):
 
 async def test_a_condition_is_optional_only_with_a_place(user: User):
     conductor, run = await start_run(FakeModel(asyncio.Event()), paused=True)
-    await user.open(f'/runs/{run}')
+    await user.open(f'/runs/{run}?face=debug')
     press(user, 'Breakpoints')
     press(user, 'Add breakpoint')
     await user.should_see('always pauses', retries=30)
@@ -106,7 +106,7 @@ async def test_a_condition_is_optional_only_with_a_place(user: User):
 
 async def test_a_dialog_outlives_the_menu_that_opened_it(user: User):
     conductor, run = await start_run(FakeModel(asyncio.Event()), paused=True)
-    await user.open(f'/runs/{run}')
+    await user.open(f'/runs/{run}?face=debug')
     await user.should_see('Continue', retries=30)
     send_event(user, Diagram, 'context', {'kind': 'state', 'name': 'reviewing', 'x': 1, 'y': 1})
     press(user, 'Add breakpoint…')
@@ -124,7 +124,7 @@ async def test_a_dialog_outlives_the_menu_that_opened_it(user: User):
 
 async def test_a_click_in_an_edges_explanation_counts_even_after_a_newer_step(user: User):
     conductor, run = await start_run(FakeModel(asyncio.Event()), paused=True)
-    await user.open(f'/runs/{run}')
+    await user.open(f'/runs/{run}?face=debug')
     await user.should_see('Continue', retries=30)
     send_event(user, Diagram, 'edge', ['analyzing>reviewing', 'focus'])
     await user.should_see('Break when it is taken', retries=30)
@@ -145,15 +145,18 @@ async def test_a_click_in_an_edges_explanation_counts_even_after_a_newer_step(us
 
 async def test_an_edges_explanation_stays_when_the_diagram_is_laid_out_again(user: User):
     conductor, run = await start_run(FakeModel(asyncio.Event()), paused=True)
-    await user.open(f'/runs/{run}')
+    await user.open(f'/runs/{run}?face=debug')
     await user.should_see('Continue', retries=30)
     [drawing] = [element for element in user.client.elements.values() if isinstance(element, Diagram)]
     send_event(user, Diagram, 'edge', ['analyzing>reviewing', 'press'])
     await user.should_see('Break when it is taken', retries=30)
     before = drawing.props['svg']
-    send_event(user, Diagram, 'room', [390, 400, False])
+    send_event(user, Diagram, 'room', [1200, 300, False])
     await until(lambda: drawing.props['svg'] != before)
     await user.should_see('Break when it is taken')
+    before = drawing.props['svg']
+    send_event(user, Diagram, 'fold', 'researching')
+    await until(lambda: drawing.props['svg'] != before)
     send_event(user, Diagram, 'edge', ['researching.thinking>researching.done', 'press'])
     before = drawing.props['svg']
     send_event(user, Diagram, 'fold', 'researching')

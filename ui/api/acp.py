@@ -43,7 +43,7 @@ from engine.records import (
     snapshots_of,
 )
 from ui.api.streams.text import StreamedText
-from ui.formatting.parameters import main_parameter
+from ui.formatting.fields.parameters import main_parameter
 from ui.formatting.values import result_notes
 
 TOOL_KINDS: Mapping[str, str] = {

@@ -51,7 +51,7 @@ from ui.api.routes.launch import PLACE
 from ui.api.routes.patterns import Name
 from ui.api.streams.text import StreamedText
 from ui.api.wire import encode
-from ui.formatting.parameters import main_parameter
+from ui.formatting.fields.parameters import main_parameter
 from ui.formatting.values import result_notes
 
 router = APIRouter(tags=['Streams'])

@@ -22,6 +22,7 @@ from engine.operations import (
     McpServers,
     Merging,
     Reading,
+    Rehearsing,
     Retaining,
     Steering,
 )
@@ -81,6 +82,7 @@ LOGINS: Mapping[str, Any] = {
 """How callers identify themselves."""
 ROUTES = (
     patterns.router,
+    derived_routes(Rehearsing, conductor_of, 'Patterns'),
     launch.router,
     runs.router,
     derived_routes(Reading, conductor_of, 'Runs'),

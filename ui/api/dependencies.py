@@ -24,7 +24,7 @@ from ui.api.wire import encode_text, from_rfc3339, wire
 from ui.app.access.caller import Caller
 from ui.app.backend import Backend
 from ui.app.services.operations import ServiceOperations
-from ui.formatting.record_fields import RecordField, record_fields
+from ui.formatting.fields.record_fields import RecordField, record_fields
 
 EVENT_STREAM: dict[str, Any] = {
     'text/event-stream': {

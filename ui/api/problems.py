@@ -123,14 +123,13 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {'model': Problem, 'description': HTTPStatus(status).phrase} for status in statuses}
 
 
-def problem(  # noqa: PLR0913  (three have defaults)
+def problem(
     status: int,
     kind: str,
     detail: str,
     errors: Mapping[str, str] | None = None,
     *,
     about: Mapping[str, Any] | None = None,
-    headers: Mapping[str, str] | None = None,
 ) -> JSONResponse:
     """Return a response that says what went wrong."""
     body = Problem(
@@ -141,7 +140,7 @@ def problem(  # noqa: PLR0913  (three have defaults)
         errors=[FieldProblem(field=name, detail=text) for name, text in (errors or {}).items()],
         about=dict(about or {}),
     )
-    return _ProblemResponse(body.model_dump(), status, media_type=MEDIA, headers=dict(headers or {}))
+    return _ProblemResponse(body.model_dump(), status, media_type=MEDIA)
 
 
 class _ProblemResponse(JSONResponse):
@@ -154,10 +153,12 @@ class _ProblemResponse(JSONResponse):
 def problem_of(error: EngineError) -> JSONResponse:
     """Return the response for an error of the engine."""
     status, kind = next(KINDS[cls] for cls in type(error).__mro__ if cls in KINDS)
-    later = {'Retry-After': RETRY_SECONDS} if status == HTTPStatus.SERVICE_UNAVAILABLE else {}
     wrong = error.problems if isinstance(error, InvalidInput) else None
     about = {} if wrong else to_jsonable(vars(error))
-    return problem(status, kind, str(error), wrong, about=about, headers=later)
+    response = problem(status, kind, str(error), wrong, about=about)
+    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+        response.headers['Retry-After'] = RETRY_SECONDS
+    return response
 
 
 class PlainErrors:

@@ -28,7 +28,7 @@ from pydantic.fields import FieldInfo
 
 from engine import InvalidInput
 from engine.records import Instant
-from ui.formatting.record_fields import record_fields
+from ui.formatting.fields.record_fields import record_fields
 
 R = TypeVar('R')
 CONTAINERS: Mapping[Any, Any] = {Mapping: dict, Sequence: list}

@@ -140,10 +140,11 @@ PANELS: dict[str, dict[str, Verb | Noun]] = {
     },
     'What runs use': {
         'pattern': Noun(
-            'List and draw patterns, and show their traffic.',
+            'List, draw and rehearse patterns, and show their traffic.',
             {
                 'list': 'catalog.patterns:list_patterns',
                 'draw': 'catalog.diagram:draw',
+                'rehearse': 'catalog.rehearse:rehearse',
                 'traffic': 'catalog.traffic:traffic',
             },
         ),

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from engine import InvalidInput
-from ui.formatting.parameters import PatternInfo, main_parameter
+from ui.formatting.fields.parameters import PatternInfo, main_parameter
 
 
 def given(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,26 +17,18 @@ FLEET = 'Fleet'
 
 PatternName = Annotated[
     str,
-    typer.Argument(
-        metavar='PATTERN', help='Name of a pattern; `hemicycle pattern list` lists them.', show_default=False
-    ),
+    typer.Argument(metavar='PATTERN', help='Name of a pattern; `hemicycle pattern list` lists them.'),
 ]
 RunName = Annotated[
     str,
-    typer.Argument(
-        metavar='RUN',
-        help="The run's id, a unique prefix of it, or `last`.",
-        show_default=False,
-    ),
+    typer.Argument(metavar='RUN', help="The run's id, a unique prefix of it, or `last`.", show_default=False),
 ]
 AtRegion = Annotated[
-    str,
-    typer.Option(
-        '--at',
-        metavar='STATE',
-        help='An active state: applies only to its region.',
-        show_default=False,
-    ),
+    str, typer.Option('--at', metavar='STATE', help='An active state: applies only to its region.')
+]
+EventValues = Annotated[
+    list[str] | None,
+    typer.Option('--set', metavar='NAME=VALUE', help='A value of the event, as text or JSON. Repeatable.'),
 ]
 Database = Annotated[
     str,
@@ -47,7 +39,6 @@ Database = Annotated[
         help='The database: a path, or a URL such as `sqlite:///runs.db` or `postgresql://user@host/name`. By'
         " default `hemicycle.db` in the folder `HEMICYCLE_HOME`, or in the system's folder for your data.",
         rich_help_panel=STORAGE_PANEL,
-        show_default=False,
     ),
 ]
 Files = Annotated[
@@ -59,7 +50,6 @@ Files = Annotated[
         help="Shared storage for the agents' files: `s3://bucket/prefix`; server and keys come from"
         ' the usual `AWS_*` variables. By default the files stay on this machine.',
         rich_help_panel=STORAGE_PANEL,
-        show_default=False,
     ),
 ]
 Server = Annotated[
@@ -70,7 +60,6 @@ Server = Annotated[
         envvar='HEMICYCLE_SERVER',
         help='The server to use, such as `http://127.0.0.1:8080`, instead of a local database.',
         rich_help_panel=STORAGE_PANEL,
-        show_default=False,
     ),
 ]
 Durability = Annotated[
@@ -88,7 +77,6 @@ Patterns = Annotated[
         '--patterns',
         metavar='DIR',
         help='A folder with your own patterns and tools, one per `.py` file. Repeatable.',
-        show_default=False,
     ),
 ]
 TemporalAddress = Annotated[
@@ -99,7 +87,6 @@ TemporalAddress = Annotated[
         envvar='HEMICYCLE_TEMPORAL',
         help='The Temporal server that assigns the runs of a fleet to workers.',
         rich_help_panel=FLEET,
-        show_default=False,
     ),
 ]
 Namespace = Annotated[
@@ -129,7 +116,6 @@ Pace = Annotated[
         metavar='N',
         help='Pieces of text per second that the simulated model streams; 0 is as fast as possible.',
         rich_help_panel=SHOWN,
-        show_default=False,
     ),
 ]
 

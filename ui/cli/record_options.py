@@ -14,7 +14,7 @@ import typer
 from engine import InvalidInput
 from ui.cli.inputs import check_choice, parse_by_role
 from ui.cli.options import Command, replace_parameter
-from ui.formatting.record_fields import RecordField, record_fields
+from ui.formatting.fields.record_fields import RecordField, record_fields
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +112,7 @@ def record_options(
 
 
 def _argument(field: RecordField) -> RecordOption:
-    info = typer.Argument(metavar=field.name.upper(), help=field.help, show_default=False)
+    info = typer.Argument(metavar=field.name.upper(), help=field.help)
     parameter = _parameter(field.name, Annotated[str, info])
     return RecordOption(field.name.upper(), parameter, (field.name,), _unchanged)
 
@@ -149,7 +149,6 @@ def _option(field: RecordField, note: OptionNote, outer: tuple[str, ...], change
         help=text,
         envvar=note.variable or None,
         rich_help_panel=note.panel or None,
-        show_default=False,
     )
     is_text = origin is Literal or (note.parse is not None and kind is not bool)
     typed = list[str] if repeated else str if is_text else kind

@@ -12,7 +12,7 @@ from engine import Catalog
 from engine.errors import UnknownPattern
 from engine.records import Shape
 from ui.cli.session import Session
-from ui.formatting.parameters import PatternInfo, PatternList, describe_pattern, describe_patterns
+from ui.formatting.fields.parameters import PatternInfo, PatternList, describe_pattern, describe_patterns
 
 if TYPE_CHECKING:
     from ui.api.client import HttpConductor
@@ -55,9 +55,7 @@ async def connect(url: str, catalog: Catalog | None = None) -> AsyncIterator[Htt
 
 async def knows_pattern(url: str, pattern: str) -> bool:
     """Whether a server can run a pattern."""
-    from ui.api.client import HttpConductor
-
-    async with HttpConductor(url, patience=RETRY_SECONDS, headers=token_header()) as remote:
+    async with connect(url) as remote:
         try:
             await remote.pattern(pattern)
         except UnknownPattern:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from engine import Transition
-from engine.history import Comparison, Divergence, Row, RunStats
-from engine.records import parent_of
-from ui.formatting.steps import duration, guard_question, innermost, path_text
+from engine.history import Comparison, Divergence, GuardDifference, Row, RunStats
+from engine.records import EdgeShape
+from ui.formatting.steps import answer_text, duration, edges_text, guard_text, innermost, path_text
 from ui.formatting.usage import cost_text, dollars
 from ui.formatting.values import count, status_text
 
@@ -65,7 +65,7 @@ def divergence_reason(comparison: Comparison, divergence: Divergence) -> str:
         tally = comparison.a if side == 'A' else comparison.b
         other = 'B' if side == 'A' else 'A'
         ended = tally.view.status.ended and not divergence.region
-        was = f'is {_outcome(tally).lower()}' if ended else 'goes no further there'
+        was = f'ended ({_outcome(tally).lower()})' if ended else 'stops there'
         return f'{side} {was}, and {other} {_describe_step(step)}.'
     both = f'A {_describe_step(a)}, B {_describe_step(b)}'
     match divergence.cause:
@@ -73,8 +73,8 @@ def divergence_reason(comparison: Comparison, divergence: Divergence) -> str:
             # One that answered differently explains why others are no longer evaluated.
             in_both = [guard for guard in divergence.guards if None not in (guard.a, guard.b)]
             answers = (
-                f'{guard_question(guard.name, guard.says)} {_answer(guard.a)} in A,'
-                f' {_answer(guard.b).lower()} in B'
+                f'{guard_text(guard.name, guard.a, _edge_of(comparison, guard))} in A,'
+                f' {answer_text(guard.b)} in B'
                 for guard in in_both or divergence.guards
             )
             reasons = list(dict.fromkeys(answers))  # one guard may be on several edges
@@ -83,6 +83,14 @@ def divergence_reason(comparison: Comparison, divergence: Divergence) -> str:
         case 'event':
             return f'A received “{_event(a)}”, B “{_event(b)}”: {both}.'
     return f'{both}.'
+
+
+def _edge_of(comparison: Comparison, guard: GuardDifference) -> EdgeShape | None:
+    for edge in comparison.a.shape.edges:
+        ends = edge.source, edge.dest
+        if ends == (guard.source, guard.dest) and guard.name in (*edge.conditions, *edge.unless):
+            return edge
+    return None
 
 
 def _outcome(tally: RunStats) -> str:
@@ -152,22 +160,6 @@ def _more(values: tuple[float, float]) -> str:
     return 'more' if values[1] > values[0] else 'less'
 
 
-def edges_text(edges: tuple[str, ...]) -> str:
-    """Return edges in words: `reviewing → analyzing`; a state that contains both ends is named once."""
-    return ', '.join(map(_format, edges))
-
-
-def _format(edge: str) -> str:
-    source, _, dest = edge.partition('>')
-    inside = parent_of(source)
-    if dest == source:
-        return f'{path_text(source)} → itself'
-    if inside and inside == parent_of(dest):
-        start, end = (path_text(path[len(inside) + 1 :]) for path in (source, dest))
-        return f'{path_text(inside)}: {start} → {end}'
-    return f'{path_text(source)} → {path_text(dest)}'
-
-
 def row_text(row: Row) -> str:
     """Describe what the steps of a row did."""
     return _event_text(row.event, row.edges)
@@ -181,8 +173,9 @@ def row_other(row: Row) -> str:
 
 def _event_text(event: str, edges: tuple[str, ...]) -> str:
     moved = edges_text(edges)
-    usual = event in ('done', 'always', 'start')
-    return moved if moved and usual else ' · '.join(filter(None, (moved, event)))
+    if moved and event in ('done', 'start'):
+        return moved
+    return f'{moved} ({"automatic" if event == "always" else event})' if moved else event
 
 
 def _describe_place(divergence: Divergence) -> str:
@@ -202,10 +195,6 @@ def _describe_step(step: Transition) -> str:
 
 def _event(step: Transition) -> str:
     return f'{step.event.name} · {path_text(step.event.at)}' if step.event.at else step.event.name
-
-
-def _answer(value: bool | None) -> str:
-    return {None: 'Not evaluated', True: 'Yes', False: 'No'}[value]
 
 
 def _describe_unfinished(comparison: Comparison) -> str:

@@ -35,7 +35,7 @@ CONTROLS: dict[DebugAction, ControlText] = {
     'resume': ControlText('Continue', 'play_arrow', 'c', 'Run until something stops it'),
     'in': ControlText('Step in', 'arrow_downward', 'i', 'Run one piece of work, even inside an agent'),
     'over': ControlText(
-        'Step over', 'redo', 'o', 'Run until the workflow itself moves, skipping over agents'
+        'Step over', 'redo', 'o', 'Run to the next transition of the workflow, skipping agents'
     ),
     'out': ControlText('Step out', 'arrow_upward', 'u', 'Run until the agent or its parent state ends'),
 }
@@ -47,7 +47,7 @@ KEYS = (
     ('U', 'Paused: step out'),
 )
 """For lists of keyboard shortcuts."""
-ELSEWHERE_NOTE = 'Another process runs it: you can watch it here, but not control it.'
+ELSEWHERE_NOTE = 'Another process is running it: you can watch it here, but not control it.'
 
 
 HIT = re.compile(r'\bbreakpoint (\d+) at step \d+: ')
@@ -76,10 +76,10 @@ def step_refusal(how: StepMode, shape: Shape, view: View, at: str = '') -> str:
         at: the path of a region.
     """
     if has_region_ended(shape, view, at):
-        return 'It has ended and waits for the others' if at else 'It has ended'
+        return 'Ended; waiting for the others' if at else 'Ended'
     inside = [leaf for leaf in view.active if is_within(leaf, at)]
     if all(is_waiting_for_person(shape, leaf) for leaf in inside if not is_final(shape, leaf)):
-        return 'It waits for your answer'
+        return 'Waiting for your answer'
     if how == 'out' and not at and not common_ancestor(inside):
         return f'{" and ".join(map(path_text, inside))} has no parent to step out of'
     return ''

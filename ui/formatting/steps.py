@@ -1,4 +1,4 @@
-"""Describes steps for people: possible outcomes of an event, durations, paths."""
+"""Parts of steps in words: paths, edges and guards, which edges were possible, durations, values."""
 
 from __future__ import annotations
 
@@ -23,15 +23,18 @@ from engine.records import (
     View,
     clip,
     is_within,
+    parent_of,
     resolve_pointer,
     split_pointer,
 )
-from ui.formatting.values import count
+from ui.formatting.values import capitalize, count
 
 MAX_ENTRIES_TEXT = 60
 """Maximum characters in the short form of a value."""
 MAX_EXCERPT = 120
 """Maximum characters of an excerpt from a text."""
+MAX_NAMED = 3
+"""Maximum number of edges or guards named in a sentence."""
 
 
 def role_title(role: str) -> str:
@@ -48,13 +51,6 @@ def origin_text(info: RunInfo) -> str:
 def author_text(author: str) -> str:
     """Return who started a run, for people: `by ada`, `by schedule Nightly`; '' where that is unknown."""
     return f'by {author.replace(":", " ", 1)}' if author else ''
-
-
-def headline(transition: Transition) -> str:
-    """Return a step in a few words."""
-    event = transition.event
-    name = event.name.replace('_', ' ')
-    return f'{name} · {path_text(event.at)}' if event.at else name
 
 
 def innermost(paths: Iterable[str]) -> list[str]:
@@ -78,6 +74,21 @@ def edge_text(name: str) -> str:
     source, _, dest = name.partition('>')
     end = path_text(dest) if dest not in ('', source) else 'itself'
     return f'{path_text(source)} → {end}'
+
+
+def edges_text(names: Iterable[str]) -> str:
+    """Return edges in words: `reviewing → analyzing`; a state that contains both ends is named once."""
+    texts = list(dict.fromkeys(map(_edge_text, names)))
+    more = [f'{len(texts) - MAX_NAMED} more'] if len(texts) > MAX_NAMED else []
+    return ', '.join([*texts[:MAX_NAMED], *more])
+
+
+def _edge_text(name: str) -> str:
+    source, _, dest = name.partition('>')
+    inside = parent_of(source)
+    if inside and dest != source and inside == parent_of(dest):
+        return f'{path_text(source)} → {path_text(dest[len(inside) + 1 :])}'
+    return edge_text(name)
 
 
 HALT = re.compile(
@@ -153,29 +164,86 @@ def _candidate_outcomes(candidates: Sequence[EdgeShape], transition: Transition)
         failed = [guard for guard in questions if guard.value is not guard.wanted]
         taken = not settled and not failed and (edge.source, edge.dest) in chosen
         if taken:
-            reason = 'taken'
+            reason = 'Taken'
         elif failed:
-            reason = 'blocked'
+            reason = 'Not possible'
         else:
             which = 'an earlier' if settled else 'another'
-            reason = f'not evaluated: {which} transition matched' if chosen else 'not taken'
+            reason = f'Not checked: {which} one applied' if chosen else 'Not taken'
         settled = settled or taken
         yield EdgeOutcome(edge=edge, taken=taken, guards=tuple(questions), reason=reason)
 
 
-def guard_question(guard: str, says: str) -> str:
-    """Return a guard as a question: the sentence that describes it, or its name."""
-    first, dot, _ = says.partition('. ')
-    question = (first if dot else says).strip().rstrip('.') or guard.replace('_', ' ').capitalize()
-    return f'{question}?'
+def other_outcomes(outcomes: Iterable[EdgeOutcome]) -> dict[EdgeOutcome, str]:
+    """Return the edges not taken, each with its destination in words; what reads the same is listed once."""
+    unique = {
+        (target_text(outcome.edge), outcome.reason, outcome.guards): outcome
+        for outcome in outcomes
+        if not outcome.taken
+    }
+    return {outcome: target for (target, *_), outcome in unique.items()}
 
 
-def guard_answer(*, expected: bool, value: bool | None) -> str:
-    """Return the answer to a guard's question; if it blocks the edge, also the answer required."""
-    if value is None:
-        return 'Not evaluated.'
-    answer = 'Yes' if value else 'No'
-    return f'{answer}.' if value is expected else f'{answer} (must be {"yes" if expected else "no"}).'
+def others_title(number: int) -> str:
+    """Return the title of a list of edges not taken."""
+    were = 'was' if number == 1 else 'were'
+    return f'{count(number, "other transition")} {were} not possible'
+
+
+def target_text(edge: EdgeShape) -> str:
+    """Return an edge's destination in words; next to its source, by its own name."""
+    return f'to {_edge_text(edge_name(edge)).rpartition("→ ")[2]}'
+
+
+def decisive_guards(outcomes: Iterable[EdgeOutcome]) -> list[tuple[EdgeShape, GuardResult]]:
+    """Return the guards that decided, each with its edge: the one taken or, if it has none, the others."""
+    listed = list(outcomes)
+    of_taken = [(outcome.edge, guard) for outcome in listed if outcome.taken for guard in outcome.guards]
+    blocking = [
+        (outcome.edge, guard)
+        for outcome in listed
+        if not outcome.taken
+        for guard in outcome.guards
+        if guard.value is not guard.wanted
+    ]
+    return list({guard.name: (edge, guard) for edge, guard in of_taken or blocking}.values())[:MAX_NAMED]
+
+
+PHRASES = {
+    'is_unfit': 'answer invalid',
+    'out_of_turns': 'no turns left',
+    'may_repair': 'correction not asked for yet',
+    'may_remind': 'reminder possible',
+    'names_calls': 'changed arguments fit',
+    'turns_left': 'turns remaining',
+}
+"""Guards and criteria of every agent in a few words; others are named by themselves."""
+
+
+def guard_phrase(guard: str, edge: EdgeShape | None = None) -> str:
+    """Return a guard in a few words, on an edge in those of its pattern: `is_approved` is *approved*."""
+    if guard in PHRASES:
+        return PHRASES[guard]
+    named = [*edge.conditions, *edge.unless] if edge and edge.words else []
+    if edge is None or guard not in named or not (words := edge.words[named.index(guard)]):
+        return re.sub(r'^(is|has)_', '', guard).replace('_', ' ')
+    return words if guard in edge.conditions else negated(words)
+
+
+def negated(phrase: str) -> str:
+    """Return the opposite of a phrase: *not approved*, *revisions left* for *no revisions left*."""
+    bare = re.sub(r'^(not|no) ', '', phrase)
+    return bare if bare != phrase else f'not {phrase}'
+
+
+def guard_text(guard: str, value: bool | None, edge: EdgeShape | None = None) -> str:
+    """Return a guard with its result: `Approved: no`; None is one that was not evaluated."""
+    return f'{capitalize(guard_phrase(guard, edge))}: {answer_text(value)}'
+
+
+def answer_text(value: bool | None) -> str:
+    """Return a guard's result in words."""
+    return {None: 'not checked', True: 'yes', False: 'no'}[value]
 
 
 def previous_values(document: Mapping[str, Any], changes: Iterable[Change]) -> list[Any]:

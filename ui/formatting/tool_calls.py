@@ -14,9 +14,8 @@ from pydantic_core import from_json
 
 from engine.records import clip
 from engine.tools import Tool
-from ui.formatting.problems import problems
 from ui.formatting.steps import duration, short_json
-from ui.formatting.values import json_problem
+from ui.formatting.values import json_problem, problems
 
 Block = dict[str, Any]
 """What `Conversation` shows: kind, title, note, text; for tools also what `call_block` adds."""

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from engine.models import CHARACTERS_A_TOKEN
-from engine.records import Usage, View
+from engine.records import Gauge, Usage, View
+from ui.formatting.steps import duration
 from ui.formatting.values import compact, count
 
 UNKNOWN = 'unknown'
@@ -70,6 +71,29 @@ def usage_headline(usage: Usage) -> str:
     tokens = 'tokens unknown' if total == UNKNOWN else f'{total} tokens'
     calls = [count(usage.calls, 'call')] if usage.calls else []  # none while the first streams
     return ' · '.join([tokens, *calls, *_cost(usage)])
+
+
+LIMITS = {'tokens': 'Tokens', 'cost': 'Cost', 'seconds': 'Time'}
+"""The limits of a budget, as people see them."""
+
+
+def amount_text(kind: str, amount: float) -> str:
+    """Return dollars, a duration or a number of tokens; `kind` is that of the budget's limit."""
+    if kind == 'tokens':
+        return f'{amount:,.0f}'
+    return dollars(amount) if kind == 'cost' else duration(amount)
+
+
+def gauge_text(kind: str, gauge: Gauge) -> str:
+    """Return how much of a limit is left: `$0.40 of $1.00 left, running low`; `kind` is that of the limit."""
+    left = amount_text(kind, max(0.0, gauge.limit - gauge.used))
+    word = {'spent': ', used up', 'low': ', running low', '': ''}[gauge_state(gauge)]
+    return f'{left} of {amount_text(kind, gauge.limit)} left{word}'
+
+
+def gauge_state(gauge: Gauge) -> str:
+    """Return whether a limit is `spent`, or `low` on what is left; else ''."""
+    return 'spent' if gauge.exhausted or gauge.used >= gauge.limit else 'low' if gauge.warned else ''
 
 
 def _cost(usage: Usage) -> list[str]:

@@ -1,4 +1,4 @@
-"""Numbers, times and lists as people read them."""
+"""Numbers, times, lists and invalid input as people read them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
+
+from pydantic import ValidationError
 
 from engine import Status
 from engine.records import View
@@ -100,6 +103,13 @@ def exact(then: float) -> str:
     return f'{moment.day} {moment:%B %Y, %H:%M:%S %Z}'
 
 
+def moment_text(then: float, zone: str = '', *, seconds: bool = True) -> str:
+    """Return a moment: 2026-03-04 14:32:05, in this machine's time zone or, with its name, in another."""
+    moment = datetime.fromtimestamp(then, ZoneInfo(zone) if zone else None)
+    text = f'{moment:%Y-%m-%d %H:%M:%S}' if seconds else f'{moment:%Y-%m-%d %H:%M}'
+    return f'{text} {moment:%Z}' if zone else text
+
+
 TIMES = re.compile(r'(^|_)(time|started|ended|created|since|at)$')
 SINCE, UNTIL = 1_000_000_000.0, 4_000_000_000.0
 """Numbers in between may be seconds since 1970: September 2001 to October 2096."""
@@ -136,9 +146,14 @@ def with_list_ends(value: Any) -> Any:
     return ends | {'earlier': f'{before:,} more items, which are not shown'}
 
 
+def capitalize(text: str) -> str:
+    """Return the text with a capital letter, and everything else as it is."""
+    return f'{text[:1].upper()}{text[1:]}'
+
+
 def as_sentence(text: str) -> str:
     """Return the text with a capital letter and a full stop."""
-    return f'{text[:1].upper()}{text[1:].rstrip(".")}.' if text else ''
+    return f'{capitalize(text).rstrip(".")}.' if text else ''
 
 
 def json_problem(error: Exception) -> str:
@@ -195,3 +210,56 @@ def day_range(since: str, until: str) -> tuple[float | None, float | None]:
         first.timestamp() if first else None,
         (last + timedelta(days=1)).timestamp() if last else None,
     )
+
+
+SENTENCES = {
+    'missing': 'Fill this in.',
+    'string_too_short': 'Enter at least {min_length} characters (now {size}).',
+    'string_too_long': 'Use at most {max_length:,} characters (now {size:,}).',
+    'greater_than_equal': 'Must be {ge} or more.',
+    'less_than_equal': 'Must be {le} or less.',
+    'greater_than': 'Must be more than {gt}.',
+    'less_than': 'Must be less than {lt}.',
+    'int_parsing': 'Must be a whole number.',
+    'int_parsing_size': 'Must be a smaller number.',
+    'int_from_float': 'Must be a whole number.',
+    'float_parsing': 'Must be a number.',
+    'finite_number': 'Must be a number.',
+    'too_short': 'Enter at least {min_length} entries (now {actual_length}).',
+    'too_long': 'Enter at most {max_length} entries (now {actual_length}).',
+}
+"""By pydantic's error type; other errors keep pydantic's own message."""
+CHOICES = ('enum', 'literal_error')
+
+
+def problems(error: ValidationError) -> dict[str, str]:
+    """Return the problems by field; those of the whole model are under ''."""
+    by_field: dict[str, str] = {}
+    for item in error.errors(include_url=False):
+        place = item['loc']
+        problem = describe_problem(str(item['type']), item.get('ctx', {}), item.get('input'), item['msg'])
+        if len(place) > 1:
+            entry = place[1] + 1 if isinstance(place[1], int) else place[1]
+            problem = f'Entry {entry}: {problem}'
+        by_field.setdefault(str(place[0]) if place else '', problem)
+    return by_field
+
+
+def describe_problem(kind: str, bounds: Mapping[str, Any], value: Any, message: str) -> str:
+    """Return one problem as a sentence that says what would be valid."""
+    size = len(value.strip()) if isinstance(value, str) else 0
+    if kind == 'string_too_short' and not size:
+        least = bounds['min_length']
+        return f'Enter at least {least} characters.' if least > 1 else SENTENCES['missing']
+    if value == '' and kind in CHOICES:
+        return 'Choose one.'
+    if kind in SENTENCES:
+        whole = {name: _round_bound(bound) for name, bound in bounds.items()}
+        return SENTENCES[kind].format(**{**whole, 'size': size})
+    text = message.removeprefix('Value error, ')
+    return f'{capitalize(text)}{"" if text.endswith((".", "!", "?")) else "."}'
+
+
+def _round_bound(bound: Any) -> Any:
+    """Format a whole number as one, even if its field takes fractions."""
+    return int(bound) if isinstance(bound, float) and bound.is_integer() else bound

@@ -25,13 +25,12 @@ from ui.app.access.sub_path import BelowSubPath
 from ui.app.backend import Backend
 from ui.app.fleet import FleetView
 from ui.app.services.services import Services
-from ui.app.settings import Locks, ServerPaths
-from ui.server.access_settings import OPEN_TO_THIS_MACHINE, AccessSettings
+from ui.app.settings import Locks
 from ui.server.clients import free_closed_pages
 from ui.server.grace import grace_period
 from ui.server.lazy_app import LazyApp
-from ui.server.metrics import Metrics
 from ui.server.monitoring import monitoring_routes
+from ui.server.settings import AccessSettings, ServerSettings
 from ui.server.signed_out import reload_signed_out, watch_sockets
 from ui.server.tuning import collect_young_objects, tune
 from ui.web.components.assets import ASSETS
@@ -48,13 +47,13 @@ from ui.web.pages.home import page as home
 from ui.web.pages.inbox import page as inbox
 from ui.web.pages.launch import page as launch
 from ui.web.pages.notifications import page as notifications
+from ui.web.pages.report import page as report
 from ui.web.pages.run import page as run
 from ui.web.pages.run.merging import page as review
-from ui.web.pages.run.report import page as report
 from ui.web.pages.run.wall import page as wall
 from ui.web.pages.runs import page as runs
 from ui.web.pages.schedules import page as schedules
-from ui.web.pages.settings import page as settings
+from ui.web.pages.settings import page as settings_page
 from ui.web.pages.settings.workers import page as workers
 from ui.web.pages.shared import errors
 from ui.web.pages.shared.account_parts import draw_account_menu
@@ -81,7 +80,7 @@ PAGES = (
     inbox,
     notifications,
     schedules,
-    settings,
+    settings_page,
     workers,
     account,
     accounts,
@@ -99,17 +98,12 @@ ADOPTION_CHECK_SECONDS = 2.0
 OpenConductor = Callable[[], Awaitable[LocalConductor]]
 
 
-def build(  # noqa: PLR0913  (all but the first have defaults)
+def build(
     open_conductor: OpenConductor,
-    places: ServerPaths | None = None,
-    locks: Locks | None = None,
-    origins: Collection[str] = (),
-    metrics: Metrics | None = None,
-    grace: float = 0.0,
-    failed: Callable[[Exception], None] | None = None,
-    fleet: Callable[[LocalConductor], FleetView] | None = None,
-    access_settings: AccessSettings = OPEN_TO_THIS_MACHINE,
+    settings: ServerSettings | None = None,
+    *,
     url: str = '',
+    failed: Callable[[Exception], None] | None = None,
 ) -> FastAPI:
     """Build the application, without the pages, which are registered with NiceGUI to be mounted in it.
 
@@ -119,19 +113,13 @@ def build(  # noqa: PLR0913  (all but the first have defaults)
     Args:
         open_conductor: opens the journal and creates the conductor; called once, on the server's event loop.
             Every unfinished run without a live owner is then resumed.
-        places: the paths of this process's data.
-        locks: the locks of processes that use the database; this server adopts the runs of killed ones.
-        origins: other sites whose pages may use the API.
-        metrics: the metrics updated by the conductor's journal.
-        grace: seconds for live model calls to finish when the server shuts down.
-        failed: called with the error if the conductor cannot be opened; without it, the error is raised.
-        fleet: creates the view of the fleet whose workers drive the runs; by default, this process does.
-        access_settings: who may use the server; login is required if they say so or an account exists.
+        settings: how it serves.
         url: the server's URL for links in notifications.
+        failed: called with the error if the conductor cannot be opened; without it, the error is raised.
     """
-    metrics = metrics or Metrics()
-    backend = Backend(places)
-    chat = McpOverHttp(backend, origins)
+    settings = settings or ServerSettings()
+    backend = Backend(settings.places)
+    chat = McpOverHttp(backend, settings.origins)
 
     async def start() -> asyncio.Task[None]:
         conductor = await open_conductor()
@@ -141,17 +129,17 @@ def build(  # noqa: PLR0913  (all but the first have defaults)
         # Model servers on this machine need no configuration; discover them in the background.
         background_tasks.create(conductor.catalog.registry.discover(), name='look for models here')
         background_tasks.create(clean_up_daily(conductor), name='clean up runs')
-        if locks:
-            background_tasks.create(adopt_runs(conductor, locks), name='adopt runs')
-        background_tasks.create(metrics.measure_lag(), name='measure lag')
+        if settings.locks:
+            background_tasks.create(adopt_runs(conductor, settings.locks), name='adopt runs')
+        background_tasks.create(settings.metrics.measure_lag(), name='measure lag')
         tune()
         background_tasks.create(collect_young_objects(), name='collect young objects')
         free_closed_pages()
         access = await access_if_required(
-            access_settings, Access(conductor.journal.documents, conductor.clock)
+            settings.access, Access(conductor.journal.documents, conductor.clock)
         )
-        close_folders(access is not None, private=places.home if places else None)
-        workers = fleet and start_placing_runs(fleet(conductor))
+        close_folders(access is not None, private=settings.places.home if settings.places else None)
+        workers = settings.fleet and start_placing_runs(settings.fleet(conductor))
         services = Services(
             conductor,
             url=url,
@@ -163,7 +151,7 @@ def build(  # noqa: PLR0913  (all but the first have defaults)
         backend.open(conductor, access, fleet=workers, services=services)
         background_tasks.create(reload_signed_out(backend), name='reload pages of those who are logged out')
         # Restoring their files may take long; the server answers meanwhile.
-        return asyncio.create_task(continue_runs(conductor, locks, failed), name='continue runs')
+        return asyncio.create_task(continue_runs(conductor, settings.locks, failed), name='continue runs')
 
     @asynccontextmanager
     async def lifespan(served: FastAPI) -> AsyncIterator[None]:
@@ -179,7 +167,7 @@ def build(  # noqa: PLR0913  (all but the first have defaults)
         async with chat.running():
             yield
         await end_task(continuing)
-        with grace_period(grace) as over:
+        with grace_period(settings.grace) as over:
             await backend.close(over)
         close_folders(False)
 
@@ -192,10 +180,10 @@ def build(  # noqa: PLR0913  (all but the first have defaults)
         openapi_url=None,
         lifespan=lifespan,
         routes=[
-            *Login(lambda: backend.access, provider_of(access_settings), ASSETS).routes(),
-            Mount(PREFIX, BelowSubPath(LazyApp(partial(load_api, backend, origins)))),
+            *Login(lambda: backend.access, provider_of(settings.access), ASSETS).routes(),
+            Mount(PREFIX, BelowSubPath(LazyApp(partial(load_api, backend, settings.origins)))),
             Route(MCP, chat),
-            *monitoring_routes(backend, metrics),
+            *monitoring_routes(backend, settings.metrics),
         ],
     )
     app.state.backend = backend

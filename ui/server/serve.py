@@ -21,10 +21,8 @@ from urllib.parse import urlsplit
 from engine import EngineError, LocalConductor
 from ui.app.access.sub_path import PATH
 from ui.app.backend import Backend
-from ui.app.fleet import FleetView
-from ui.app.settings import Locks, ServerPaths, secret_in_file
-from ui.server.access_settings import LOCAL_NAMES, OPEN_TO_THIS_MACHINE, AccessSettings
-from ui.server.metrics import Metrics
+from ui.app.settings import secret_in_file
+from ui.server.settings import LOCAL_NAMES, AccessSettings, ServerSettings
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -148,25 +146,22 @@ def session_secret(folder: Path) -> str:
     return secret_in_file(folder / 'secret')
 
 
-def run(  # noqa: PLR0913  (the last have defaults)
+def run(
     listening: socket.socket,
     open_conductor: Callable[[], Awaitable[LocalConductor]],
+    settings: ServerSettings | None = None,
     *,
     folder: Path,
     show: bool,
-    places: ServerPaths | None = None,
-    locks: Locks | None = None,
-    metrics: Metrics | None = None,
-    origins: Collection[str] = (),
-    grace: float = 0.0,
-    fleet: Callable[[LocalConductor], FleetView] | None = None,
-    access_settings: AccessSettings = OPEN_TO_THIS_MACHINE,
 ) -> None:
     """Serve until a signal arrives; then release the runs, so that the next server resumes them.
 
-    `origins` are other sites whose pages may use the API and the MCP server; `grace` is the number of seconds
-    for live model calls to finish; `fleet` creates the view of the fleet, if workers drive the runs;
-    `access_settings` define who may use the server.
+    Args:
+        listening: where it serves.
+        open_conductor: opens its conductor, on its event loop.
+        settings: how it serves.
+        folder: the home of Hemicycle, for the secret and what browsers store.
+        show: whether to open the page in a browser.
 
     Raises:
         EngineError: the conductor could not be opened; nothing was served.
@@ -188,10 +183,12 @@ def run(  # noqa: PLR0913  (the last have defaults)
         nonlocal failure
         failure, server.should_exit = error, True
 
-    url = (access_settings.url or page_url(listening)) + access_settings.root_path
+    settings = settings or ServerSettings()
+    access = settings.access
+    url = (access.url or page_url(listening)) + access.root_path
     secret = session_secret(folder)
-    app = build(open_conductor, places, locks, origins, metrics, grace, end, fleet, access_settings, url)
-    add_middleware(app, origins, access_settings)
+    app = build(open_conductor, settings, url=url, failed=end)
+    add_middleware(app, settings.origins, access)
     core.sio.eio.cors_allowed_origins = None  # the page's own origin only; NiceGUI accepts any
     ui.run_with(
         app,
@@ -214,7 +211,7 @@ def run(  # noqa: PLR0913  (the last have defaults)
     )
     if show:
         threading.Thread(
-            target=webbrowser.open, args=(page_url(listening) + access_settings.root_path,), daemon=True
+            target=webbrowser.open, args=(page_url(listening) + access.root_path,), daemon=True
         ).start()
     gc.freeze()  # NiceGUI searches all tracked objects for the server: leave few.
     server = uvicorn.Server(

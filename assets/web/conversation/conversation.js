@@ -127,7 +127,7 @@ export default {
     },
     appendStreamed(kind, text) { // streamed; rendered at most once a frame
       if (kind === "call") { // a tool call; its arguments follow
-        for (const name of text.split("\n").filter(Boolean)) this.startPart(`call-${Object.keys(this.parts).length}`, { kind: "text", title: name, note: "is being written", text: "" }, new JsonText({ code: true }));
+        for (const name of text.split("\n").filter(Boolean)) this.startPart(`call-${Object.keys(this.parts).length}`, { kind: "text", title: `Calling ${name}…`, text: "" }, new JsonText({ code: true }));
         return;
       }
       const last = Object.keys(this.parts).filter((name) => name.startsWith("call-")).pop();

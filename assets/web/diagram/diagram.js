@@ -4,12 +4,13 @@ import { prepareEdges, updateTabStops, edgeMethods } from "/hemicycle/diagram/ed
 import { viewportMethods } from "/hemicycle/diagram/viewport.js";
 import { minimapMethods } from "/hemicycle/diagram/minimap.js";
 import { stateListMethods } from "/hemicycle/diagram/state_list.js";
+import { cardMethods } from "/hemicycle/diagram/cards.js";
 import { drawOverlays } from "/hemicycle/diagram/overlays.js";
 
 export default {
   template: `<div class="diagram" :class="{pickable}" ref="box" @wheel="onWheel" @pointerdown="startDrag" @pointermove="drag" @pointerup="endDrag" @pointercancel="endDrag" @click="onClick" @dblclick="onDoubleClick" @keydown="onKey" @pointerover="onPointerOver" @pointerleave="scheduleLeave" @focusin="onFocusIn" @focusout="onFocusOut"
-    :tabindex="pickable ? 0 : undefined" :role="pickable ? 'group' : undefined" :aria-label="pickable ? 'Diagram: plus and minus zoom, Shift with an arrow key pans, period and comma go from edge to edge, Enter opens the menu' : undefined"></div>`,
-  props: { svg: String, highlights: Object, overlays: Object, pickable: Boolean, title: String, label: String, states: Array },
+    :tabindex="pickable ? 0 : undefined" :role="pickable ? 'group' : undefined" :aria-label="pickable ? 'Diagram: plus and minus zoom, Shift with an arrow key pans, period and comma go from edge to edge, Enter opens an agent, or the menu of an edge' : undefined"></div>`,
+  props: { svg: String, highlights: Object, overlays: Object, texts: Object, pickable: Boolean, foldable: Boolean, title: String, label: String, states: Array },
   emits: ["pick", "fold", "context", "edge", "room"],
   mounted() {
     this.draw();
@@ -25,6 +26,7 @@ export default {
     ...viewportMethods,
     ...minimapMethods,
     ...stateListMethods,
+    ...cardMethods,
     draw() {
       const focusedId = this.root?.contains(document.activeElement) ? document.activeElement.closest("[id]")?.id : ""; // focus to restore
       const place = this.rememberPlace();
@@ -41,6 +43,7 @@ export default {
       this.root.querySelectorAll("title").forEach((title) => title.remove());
       this.root.removeAttribute("width");
       this.root.removeAttribute("height");
+      this.buildCards();
       this.initViewport();
       this.restorePlace(place);
       if (this.draggedTo) this.showDraggedStep({ detail: this.draggedTo }); // a chart that arrives during a drag
@@ -110,6 +113,11 @@ export default {
       for (const name of ["traversed", "taken"]) for (const edge of highlights[name] || []) addClass(this.findEdge(edge), name);
       for (const [element, names] of this.highlighted) for (const name of names) if (!classesByElement.get(element)?.has(name)) element.classList.remove(name);
       for (const [element, names] of classesByElement) for (const name of names) if (!this.highlighted.get(element)?.has(name)) element.classList.add(name);
+      for (const [element, names] of classesByElement) {
+        const isNew = (name) => names.has(name) && !this.highlighted.get(element)?.has(name);
+        if (element.matches(".gutter > *") && (isNew("taken") || isNew("traversed")) && element.nextSibling && !element.contains(document.activeElement)) element.parentNode.append(element); // above the others
+        if (isNew("taken") && this.highlighted.size) this.sendDot(element);
+      }
       for (const element of new Set([...this.highlighted.keys(), ...classesByElement.keys()])) {
         this.updateMinimapState(element);
         if (element.matches(".state")) this.labelState(element);
@@ -124,6 +132,12 @@ export default {
       if (free && this.$refs.box.offsetParent && !this.$refs.box.contains(event.target)) this.handleEdgeKey(event);
     },
     onKey(event) { // plain arrow keys belong to the player
+      const agent = this.foldable && event.target.matches?.(".agent") && event.target;
+      if (agent && (event.key === "Enter" || event.key === " ")) {
+        event.preventDefault();
+        event.stopPropagation();
+        return this.$emit("fold", agent.id.slice(2));
+      }
       if (this.pickable && !event.ctrlKey && !event.metaKey && !event.altKey && this.handleEdgeKey(event)) return;
       const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
       const actions = { "+": () => this.zoomIn(), "=": () => this.zoomIn(), "-": () => this.zoomOut(), 0: () => this.fit() };
@@ -138,11 +152,12 @@ export default {
       const state = event.target.closest(".state"), edge = event.target.closest(`.edge[id^="e:"]`);
       clearTimeout(this.clickTimer);
       if (edge) return this.emitEdge(edge, "press");
+      if (this.foldable && state?.matches(".agent")) return this.$emit("fold", state.id.slice(2));
       if (state?.id && event.detail < 2) this.clickTimer = setTimeout(() => this.$emit("pick", state.id.slice(2)), 220);
     },
     onDoubleClick(event) {
       const state = this.pickable && event.target.closest(".state");
-      if (state?.id) this.$emit("fold", state.id.slice(2));
+      if (state?.id && !(this.foldable && state.matches(".agent"))) this.$emit("fold", state.id.slice(2));
     },
   },
 };

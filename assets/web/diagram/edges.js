@@ -26,8 +26,9 @@ export function updateTabStops(root) {
   const set = (edge, name, value) => { if (edge.getAttribute(name) !== value) edge.setAttribute(name, value); };
   for (const edge of all) {
     set(edge, "tabindex", evaluated.includes(edge) || (!evaluated.length && edge === all[0]) ? "0" : "-1");
+    const words = edge.textContent.trim().replace(/\s+/g, " ");
     const [from, to] = edge.id.slice(2).split(">"), how = edge.matches(".taken") ? ", taken at this step" : edge.matches(".not-taken") ? ", considered and not taken" : "";
-    set(edge, "aria-label", `Edge from ${pathText(from)} to ${pathText(to)}${how}`);
+    set(edge, "aria-label", `Edge from ${pathText(from)} to ${pathText(to)}${words && `: ${words}`}${how}`);
   }
 }
 

@@ -14,11 +14,18 @@ export const points = (shape) => {
   return numbers.reduce((pairs, value, at) => (at % 2 ? pairs : [...pairs, [value, numbers[at + 1]]]), []);
 };
 
+export function boxOf(state) { // left, top, right, bottom; null for a circle
+  const shape = state.querySelector("path, polygon"), all = shape ? points(shape) : [];
+  if (!all.length) return null;
+  const [xs, ys] = [0, 1].map((axis) => all.map((point) => point[axis]));
+  return [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)];
+}
+
 function topRight(state) { // of a box or a circle
   const round = state.querySelector("ellipse");
   if (round) return [Number(round.getAttribute("cx")) + Number(round.getAttribute("rx")), Number(round.getAttribute("cy")) - Number(round.getAttribute("ry"))];
-  const shape = state.querySelector("path, polygon"), all = shape ? points(shape) : [];
-  return all.length ? [Math.max(...all.map(([x]) => x)) + 3, Math.min(...all.map(([, y]) => y)) - 3] : null;
+  const [, top, right] = boxOf(state) || [];
+  return right === undefined ? null : [right + 3, top - 3];
 }
 
 function midpoint(edge) { // of Graphviz's Bézier curve: a point, then three for each piece

@@ -13,7 +13,7 @@ export const stateListMethods = {
   labelState,
   buildStateList() {
     for (const state of this.root?.querySelectorAll(`.state[id^="s:"]`) || []) {
-      state.setAttribute("role", "img");
+      if (!state.hasAttribute("role")) state.setAttribute("role", "img");
       labelState(state);
     }
     if (!this.states?.length) return;

@@ -1,7 +1,7 @@
 // The visible part of a diagram: all of it, the active states if that is too small to read, or wherever a person moved it.
 import { MIN_SCALE } from "/hemicycle/diagram/minimap.js";
 
-const MAX_SCALE = 1.3; // of a small drawing
+const MAX_SCALE = 1.6; // of a small drawing
 const DEBOUNCE = 150; // milliseconds before a new size is reported
 const MARGIN = 14; // units around the elements brought into view
 const DURATION = 180; // milliseconds of a movement

@@ -240,8 +240,7 @@ function stepPane(at) {
   const step = steps[at - 1], box = make("div", "step");
   if (!step) { box.append(make("p", "empty", "No steps yet.")); return box; }
   box.append(make("div", "step-number num", `Step ${at}`), make("h2", "step-title", step.title));
-  const facts = [step.raised ? `Triggered by step ${at - 1}` : "", at > 1 && step.time - steps[at - 2].time >= 0.05 ? `${formatDuration(step.time - steps[at - 2].time)} after the previous step` : "", step.attempt ? `attempt ${step.attempt}` : ""].filter(Boolean);
-  if (facts.length) box.append(make("p", "muted small", facts.join(" · ")));
+  if (step.facts) box.append(make("p", "muted small", step.facts));
   if (step.error) box.append(make("p", "notice fail", step.error));
   if (step.notes) {
     const list = make("ul", "note-list");
@@ -253,15 +252,16 @@ function stepPane(at) {
     }
     box.append(list);
   }
-  for (const [from, to] of step.moves || []) box.append(make("p", "move", `${from} → ${to || "stays"}`));
-  if (step.outcomes) {
-    box.append(make("h3", "step-section", "Why this transition"));
-    for (const outcome of step.outcomes) {
-      const row = make("div", `edge-outcome ${outcome.taken ? "taken" : ""}`);
-      row.append(make("b", "", `${outcome.taken ? "●" : outcome.guards.some(([, met]) => !met) ? "⊘" : "○"} to ${outcome.to}`), make("span", "muted small", ` ${outcome.reason}`));
-      for (const [text, ok] of outcome.guards) row.append(make("div", `guard ${ok ? "ok" : "no"}`, text));
-      box.append(row);
+  for (const guard of step.guards || []) box.append(make("div", "guard", guard));
+  if (step.others) {
+    const details = make("details", "other-outcomes");
+    details.append(make("summary", "muted small", step.others_title));
+    for (const { to, reason, guards } of step.others) {
+      const row = make("div", "edge-outcome");
+      row.append(make("b", "", to), make("span", "muted small", ` ${reason}`), ...guards.map((guard) => make("div", "guard", guard)));
+      details.append(row);
     }
+    box.append(details);
   }
   const changes = step.changes || [];
   box.append(make("h3", "step-section", `Changes (${changes.length})`));
@@ -284,10 +284,10 @@ steps.reduce((before, step) => { const now = { ...before, ...step.now }; summari
 function usagePane(at) {
   const now = summaries[at - 1] || {}, box = make("div", "step");
   box.append(make("h2", "step-title", now.used || "No usage yet."));
-  for (const [kind, used, limit, spent] of now.budget || []) {
-    const row = make("p", "", `${kind}: ${Number(used.toFixed(4))} of ${limit}${spent ? ", spent" : ""}`), bar = make("progress");
+  for (const [text, used, limit] of now.budget || []) {
+    const row = make("p", "", text), bar = make("progress");
     Object.assign(bar, { max: limit, value: Math.min(used, limit) });
-    bar.setAttribute("aria-label", kind);
+    bar.setAttribute("aria-label", text);
     row.append(bar);
     box.append(row);
   }

@@ -86,23 +86,23 @@ export default {
     },
     line(row, index, rowHeight) {
       const [number, seq] = row, element = this.reuse(number, row, () => this.makeRow(row));
-      element.className = `message ${this.layout} ${seq > this.step ? "later" : ""} ${seq === this.step ? "here" : ""} ${number === this.selected ? "picked" : ""}`;
+      element.className = `message ${this.layout} ${seq === this.step ? "here" : ""} ${number === this.selected ? "picked" : ""}`;
       element.style.top = `${index * rowHeight}px`;
       element.setAttribute("aria-selected", String(number === this.selected));
       element.setAttribute("aria-posinset", index + 1);
       element.setAttribute("aria-setsize", this.messages.length);
-      element.setAttribute("aria-label", `${element.description}${seq > this.step ? ", after the step that is shown" : ""}`);
       return element;
     },
     makeRow(row) {
       const [number, , clock, sender, recipient, type, preview] = row, element = make("div", "message");
       element.id = `${this.idPrefix}-${number}`;
       element.setAttribute("role", "option");
-      element.description = `${number}. ${words(sender)} to ${words(recipient)}, ${typed(type)}: ${preview}${clock ? `, after ${clock}` : ""}`;
       element.addEventListener("click", () => { this.pick(number); this.$emit("go", number); });
       const count = make("span", "message-number num", number);
-      if (this.layout === "sequence") element.append(count, ...this.arrow(sender, recipient, type, preview));
-      else {
+      if (this.layout === "sequence") {
+        element.append(count, ...this.arrow(sender, recipient, type, preview));
+        element.append(make("span", "visually-hidden", `${words(sender)} to ${words(recipient)}${clock ? `, after ${clock}` : ""}`));
+      } else {
         const facts = make("div", "message-facts");
         facts.append(make("b", "message-who", `${words(sender)} → ${words(recipient)}`), make("span", "chip", typed(type)), make("span", "grow"), make("span", "muted num", clock));
         const body = make("div", "message-body");

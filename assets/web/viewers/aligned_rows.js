@@ -40,6 +40,11 @@ export default {
     },
     row(n) {
       const [kind, a, b, text, other, remark, pending] = this.rows[n];
+      const makeStep = (side, step) => {
+        const cell = make("span", "aligned-step num");
+        cell.append(make("span", "visually-hidden", step ? `${side} step ` : `not in ${side}`), step || makeGlyph("", "–"));
+        return cell;
+      };
       const makeGlyph = (name, text) => {
         const glyph = make("span", name, text);
         glyph.setAttribute("aria-hidden", "true");
@@ -54,16 +59,16 @@ export default {
       row.setAttribute("aria-posinset", n + 1);
       row.setAttribute("aria-setsize", this.rows.length);
       const label = other < 0 ? this.texts[text] : `A ${this.texts[text]} | B ${this.texts[other]}`;
-      const where = [a ? `step ${a} of A` : "not in A", b ? `step ${b} of B` : "not in B"].join(", ");
-      row.setAttribute("aria-label", [where, label, remark, pending ? "not yet" : ""].filter(Boolean).join("; "));
       row.title = [label, remark, pending ? "not yet in the other run" : ""].filter(Boolean).join("\n");
-      row.append(makeGlyph("aligned-kind", pending ? "…" : GLYPHS[kind]), make("span", "aligned-step num", a || "–"),
-        make("span", "aligned-step num", b || "–"), make("span", "aligned-text", this.texts[text]));
+      row.append(makeGlyph("aligned-kind", pending ? "…" : GLYPHS[kind]), makeStep("A", a), makeStep("B", b),
+        make("span", "aligned-text", this.texts[text]));
       if (other >= 0) {
         row.lastElementChild.textContent = `A ${this.texts[text]}`;
         row.lastElementChild.append(make("span", "aligned-other", `B ${this.texts[other]}`));
       }
       if (remark) row.append(makeGlyph("aligned-remark", "Δ"));
+      const heard = [remark, pending ? "not yet" : ""].filter(Boolean).join(", ");
+      if (heard) row.append(make("span", "visually-hidden", heard));
       return row;
     },
     onClick(event) {

@@ -174,11 +174,8 @@ def _dump(value: Any) -> bytes:
     try:
         return orjson.dumps(value, default=to_plain)
     except TypeError:  # The standard library accepts integers wider than 64 bits and lone surrogates.
-        return json.dumps(_dump_fields(value), separators=(',', ':'), allow_nan=False).encode()
-
-
-def _dump_fields(value: Any) -> Any:
-    return to_jsonable(TypeAdapter(type(value)).dump_python(value, mode='python'))
+        fields = to_jsonable(TypeAdapter(type(value)).dump_python(value, mode='python'))
+        return json.dumps(fields, separators=(',', ':'), allow_nan=False).encode()
 
 
 def decompress(file: BinaryIO) -> BinaryIO:

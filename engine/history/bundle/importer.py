@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -164,12 +164,8 @@ async def _is_same(store: BundleStore, here: RunInfo, run: StagedRun) -> bool:
         return False
     history = (step for step in run.history(here.id) if isinstance(step, Transition))
     for first in range(0, here.seq, STEPS_PER_PAGE):
-        theirs = await asyncio.to_thread(_next_page, history)
+        theirs = await asyncio.to_thread(lambda: list(islice(history, STEPS_PER_PAGE)))
         ours = await store.reader.journal.transitions(here.id, after=first, limit=STEPS_PER_PAGE)
         if ours != theirs:
             return False
     return True
-
-
-def _next_page(history: Iterator[Transition]) -> list[Transition]:
-    return list(islice(history, STEPS_PER_PAGE))

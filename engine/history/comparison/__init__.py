@@ -1,6 +1,5 @@
 """Compares two runs: aligns them by the states they visited and shows where they differ."""
 
-from engine.history.comparison.alignment import align
 from engine.history.comparison.comparison import Comparison, Divergence, Row, RunStats, compare, count_run
 from engine.history.comparison.json_diff import JsonDifference, json_differences
 from engine.history.comparison.step_diff import GuardDifference
@@ -14,7 +13,6 @@ __all__ = [
     'Piece',
     'Row',
     'RunStats',
-    'align',
     'compare',
     'count_run',
     'diff_words',

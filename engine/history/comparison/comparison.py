@@ -235,7 +235,7 @@ def _rows(a: RegionPath, b: RegionPath) -> Iterator[_PlacedRow]:
             yield from _gap_rows(a, b, gap_a, gap_b, (x, y))
             gap_a, gap_b = [], []
             if x < len(a.steps):
-                yield from _step_rows(a, b, x, y, (x, y))
+                yield from _step_rows(a, b, (x, y), (x, y))
         elif x is not None:
             gap_a.append(x)
         elif y is not None:
@@ -249,18 +249,18 @@ def _gap_rows(
         x = gap_a[n] if n < len(gap_a) else None
         y = gap_b[n] if n < len(gap_b) else None
         nexts = (end[0] if x is None else x, end[1] if y is None else y)
-        yield from _step_rows(a, b, x, y, nexts, both_differ=bool(gap_a and gap_b))
+        yield from _step_rows(a, b, (x, y), nexts, both_differ=bool(gap_a and gap_b))
 
 
-def _step_rows(  # noqa: PLR0913  (a place in two tracks)
+def _step_rows(
     a: RegionPath,
     b: RegionPath,
-    x: int | None,
-    y: int | None,
+    place: tuple[int | None, int | None],
     nexts: tuple[int, int],
     *,
     both_differ: bool = False,
 ) -> Iterator[_PlacedRow]:
+    x, y = place
     left = None if x is None else a.steps[x]
     right = None if y is None else b.steps[y]
     step_shown = left or right
@@ -283,8 +283,7 @@ def _step_rows(  # noqa: PLR0913  (a place in two tracks)
         said=any(step is not None and reply_of(step.event) is not None for step in (left, right)),
     )
     upcoming = [
-        track.steps[place] if place < len(track.steps) else None
-        for track, place in zip((a, b), nexts, strict=True)
+        track.steps[at] if at < len(track.steps) else None for track, at in zip((a, b), nexts, strict=True)
     ]
     yield _PlacedRow(row, upcoming[0], upcoming[1])
     inside_a = a.inside.get(x, {}) if x is not None else {}

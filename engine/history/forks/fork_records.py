@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from engine.records import Change, RunId, RunInfo, Status, Usage
 from engine.records.shape import parent_of
@@ -14,6 +14,16 @@ StepSource = Literal['recorded', 'live', 'simulated']
 Beyond = Literal['live', 'simulated', 'stop']
 """The fallback for replayed work without a recorded result; `stop` pauses the run."""
 Kind = Literal['root', 'fork', 'rerun', 'retry']
+
+
+class ForkOrigin(TypedDict, total=False):
+    """Options by which a run tells where it comes from, unless it is a plain fork."""
+
+    kind: Kind
+    group: str
+    """The tag that variants share."""
+
+
 """How a run originated."""
 WINNER = 'winner'
 """The tag of the variant chosen as the best."""

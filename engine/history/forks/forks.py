@@ -14,8 +14,8 @@ from engine.history.forks.fork_plan import ForkPlanner, find_retry_step
 from engine.history.forks.fork_records import (
     WINNER,
     CostEstimate,
+    ForkOrigin,
     ForkOverrides,
-    Kind,
     LineageNode,
     lineage_tree,
     make_policy,
@@ -102,7 +102,7 @@ class Forks:
         titles = {name: f'{parent.title} ({name})' for name in variations}
         for (name, variation), id in zip(variations.items(), ids, strict=True):
             with suppress(JournalConflict):  # It was already forked in an earlier attempt: see `new`.
-                await self._fork(run, at, variation, group=group, new=id, title=titles[name], **options)
+                await self._fork(run, at, variation, {'group': group}, new=id, title=titles[name], **options)
         return list(ids)
 
     async def forecast(self, run: RunId, at: int, overrides: ForkOverrides | None = None) -> CostEstimate:
@@ -140,7 +140,7 @@ class Forks:
             UnknownRun, UnknownPattern, InvalidInput
         """
         live = ForkOverrides(before='live')
-        return await self._fork(run, 0, live, kind='rerun', new=new, **options)
+        return await self._fork(run, 0, live, {'kind': 'rerun'}, new=new, **options)
 
     async def retry(
         self,
@@ -158,7 +158,7 @@ class Forks:
             EventRefused: the run has not failed.
         """
         at = await self.retry_at(run)
-        return await self._fork(run, at, ForkOverrides(), kind='retry', new=new, **options)
+        return await self._fork(run, at, ForkOverrides(), {'kind': 'retry'}, new=new, **options)
 
     async def retry_at(self, run: RunId) -> int:
         """Return the step from which `retry` continues. Raises `UnknownRun`, `EventRefused`."""
@@ -190,17 +190,17 @@ class Forks:
         if WINNER not in info.tags:
             await self.journal.annotate(run, tags=[*info.tags, WINNER])
 
-    async def _fork(  # noqa: PLR0913  (all but the first three have defaults)
+    async def _fork(
         self,
         run: RunId,
         at: int,
         variation: ForkOverrides,
+        origin: ForkOrigin | None = None,
         *,
-        kind: Kind = 'fork',
-        group: str = '',
         new: RunId | None = None,
         **options: Unpack[StartOptions],
     ) -> RunId:
+        origin = origin or {}
         title, paused = options.get('title', ''), options.get('paused', False)
         parent = await self.journal.info(run)
         draft = await self._planner.plan(parent, at, variation)
@@ -208,8 +208,7 @@ class Forks:
         plays = make_policy(variation, begin=begin, at=at, until=parent.seq)
         begins_paused = paused and not draft.info.parent_at
         marks = {
-            'kind': kind if kind != 'fork' else '',
-            'group': group,
+            **origin,
             'paused': begins_paused,
             'play': plays and asdict(plays),
         }
@@ -219,7 +218,7 @@ class Forks:
                 'forked': f'{run}@{begin}',
                 'playing': plays is not None and plays.strict,
                 'paused': paused,
-                'retried': kind == 'retry',
+                'retried': origin.get('kind') == 'retry',
                 'budget': asdict(limited) if limited else {},
             }
             # Stored when the run is created, in case it is interrupted before its first step.
@@ -230,7 +229,10 @@ class Forks:
             id=new or draft.info.id,
             title=title.strip() or draft.info.title,
             options={**draft.info.options, **{name: value for name, value in marks.items() if value}},
-            tags=(*(tag for tag in draft.info.tags if tag != WINNER), *([group] if group else ())),
+            tags=(
+                *(tag for tag in draft.info.tags if tag != WINNER),
+                *([origin['group']] if 'group' in origin else ()),
+            ),
             budget=limited,
         )
         if info.parent_at:

@@ -78,12 +78,10 @@ async def _attempt(
     deadline = Deadline(request.timeouts or _timeouts(endpoint))
     answer = AnswerEvents(request.tools)
     try:
-        headers = dialect.headers(endpoint) | STREAM_HEADERS
         content = _encode(dialect.body(model, request, endpoint))
-        sent = _send_through(http, endpoint, model, request)
-        response = await _exchange(
-            http, sent, endpoint, 'POST', dialect.path(model), headers, content, deadline
-        )
+        send = _send_through(http, endpoint, model, request)
+        with deadline.wait():
+            response = await _exchange(http, send, endpoint, dialect.path(model), content)
         try:
             async with aclosing(_stream_answer(response, decoder, deadline)) as events:
                 async for event in events:
@@ -113,16 +111,8 @@ async def list_models(http: httpx.AsyncClient, endpoint: Endpoint, within: float
     dialect = DIALECTS[endpoint.dialect]
     deadline = Deadline(Timeouts(first=within, total=within))
     try:
-        response = await _exchange(
-            http,
-            _send_directly(http),
-            endpoint,
-            'GET',
-            dialect.models_path,
-            dialect.headers(endpoint),
-            None,
-            deadline,
-        )
+        with deadline.wait():
+            response = await _exchange(http, _send_directly(http), endpoint, dialect.models_path)
         try:
             body = await _read_body(response.aiter_bytes(), deadline)
         finally:
@@ -161,29 +151,22 @@ def _timeouts(endpoint: Endpoint) -> Timeouts:
     return Timeouts(**{name: seconds for name, seconds in seconds_by_phase.items() if seconds is not None})
 
 
-async def _exchange(  # noqa: PLR0913  (a request has that many parts)
-    http: httpx.AsyncClient,
-    send: Send,
-    endpoint: Endpoint,
-    method: str,
-    path: str,
-    headers: dict[str, str],
-    content: bytes | None,
-    deadline: Deadline,
+async def _exchange(
+    http: httpx.AsyncClient, send: Send, endpoint: Endpoint, path: str, content: bytes | None = None
 ) -> httpx.Response:
-    """Send a request and wait for the response head."""
+    """Send a request and wait for the response head; one with `content` asks for a stream."""
+    headers = DIALECTS[endpoint.dialect].headers(endpoint) | (STREAM_HEADERS if content else {})
     try:
         url = _parse_url(endpoint.url.rstrip('/') + path)
         own = {name.lower(): value for name, value in endpoint.headers.items()}
         request = httpx.Request(  # Not by the client: merging its headers takes as long again.
-            method,
+            'POST' if content else 'GET',
             url.copy_merge_params(dict(endpoint.query)) if endpoint.query else url,
             headers={**CLIENT_HEADERS, **CODING_HEADERS, **headers, **own},
             cookies=http.cookies or None,
             content=content,
         )
-        with deadline.wait():
-            return await bound_body(await send(request))
+        return await bound_body(await send(request))
     except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError, httpx.LocalProtocolError) as error:
         problem = f'its address or a header is not valid: {type(error).__name__}'
         raise ModelError(problem, kind='bad request') from None

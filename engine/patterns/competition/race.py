@@ -78,9 +78,10 @@ class Race(Pattern):
     family = 'Parallel'
     initial = 'preparing'
     answer = 'outcome'
+    words = {'has_winner': 'tests pass', 'may_take_best': 'best is accepted'}
     projects = ('project', 'tests')
     caveat = 'caveat'
-    panels = {'candidates': 'candidates'}
+    panels = {'result': {'podium': 'candidates'}, 'candidates': 'candidates'}
 
     def states(self) -> list[Any]:
         """One region per racer."""

@@ -150,6 +150,14 @@ class Vote(Pattern):
     family = 'Parallel'
     initial = 'voting'
     answer = 'answer'
+    panels = {'result': {'tally': 'ballots'}}
+    words = {
+        'has_votes': 'votes cast',
+        'is_for_judge': 'up to the judge',
+        'is_tied': ('a tie', 'a majority'),
+        'may_vote_again': 'another ballot',
+        'is_ruled': 'ruled',
+    }
 
     def states(self) -> list[Any]:
         """One region per voter."""

@@ -48,14 +48,18 @@ def is_turn(place: int, scope: CallbackContext, event: Event) -> bool:
 
 def record_turn(me: str, config: DebateConfig, scope: CallbackContext, event: Event) -> None:
     """Record a reviewer's turn."""
-    position = read_position(config, seats.debate_memory(scope), event)
-    _record_utterance(me, config, scope, event, position, human=False)
+    memory, model = seats.debate_memory(scope), str(event.data.get('model', ''))
+    position = read_position(config, memory, event)
+    _add_utterance(config, memory, me, position.text, position=position, model=model)
+    _advance(config, memory)
 
 
 def record_human_turn(me: str, config: DebateConfig, scope: CallbackContext, event: Event) -> None:
     """Record a person's turn in a reviewer's seat."""
-    position = seats.parse_turn(event.data, seats.debate_memory(scope).names())
-    _record_utterance(me, config, scope, event, position, human=True)
+    memory = seats.debate_memory(scope)
+    position = seats.parse_turn(event.data, memory.names())
+    _add_utterance(config, memory, me, position.text, position=position, human=True)
+    _advance(config, memory)
 
 
 def record_absence(me: str, config: DebateConfig, scope: CallbackContext, event: Event) -> None:
@@ -99,15 +103,6 @@ def read_position(config: DebateConfig, memory: DebateMemory, event: Event) -> P
     if config.words_only:
         return resolve_names(parse_position(str(event.data.get('text', '')), names), names)
     return resolve_names(Position.model_validate(event.data['output']), names)
-
-
-def _record_utterance(  # noqa: PLR0913
-    me: str, config: DebateConfig, scope: CallbackContext, event: Event, position: Position, *, human: bool
-) -> None:
-    memory = seats.debate_memory(scope)
-    model = '' if human else str(event.data.get('model', ''))
-    _add_utterance(config, memory, me, position.text, model=model, position=position, human=human)
-    _advance(config, memory)
 
 
 def _add_utterance(config: DebateConfig, memory: DebateMemory, speaker: str, text: str, **more: Any) -> None:

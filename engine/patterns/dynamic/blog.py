@@ -31,16 +31,12 @@ def _analyze(memory: Any, artifacts: Mapping[str, Any]) -> Any:
 
 
 def _research(memory: Any, artifacts: Mapping[str, Any]) -> Any:
-    feed, source = memory.given['feed'], memory.given['calendar']
+    feed, source, start = (memory.given[name] for name in ('feed', 'calendar', 'first_day'))
     return [
         *([('rss_feed', {'url': feed})] if feed else []),
-        *([('calendar', {'source': source} | _first_day(memory))] if source else []),
+        *([('calendar', {'source': source} | ({'start': start} if start else {}))] if source else []),
         *([('static_links', {})] if 'static_links' in memory.tools else []),
     ]
-
-
-def _first_day(memory: Any) -> dict[str, str]:
-    return {'start': memory.given['first_day']} if memory.given['first_day'] else {}
 
 
 def _collect_findings(artifacts: Mapping[str, Any]) -> dict[str, Any]:

@@ -80,6 +80,7 @@ class CodeReviewer(CodingAgent):
     output = CodeReview
     template = 'code-review'
     result = 'review'
+    result_kind = 'findings'
 
     async def prepare_files(self, folder: str, activity: Activity) -> tuple[str, Mapping[str, str]]:
         """Put the project into the folder, with the change on top of its first commit."""

@@ -124,9 +124,10 @@ class CodingAgent(DynamicAgent, abstract=True):
         """The steps that prepared the project for the agent."""
 
     result = 'summary'
+    result_kind = 'patch'
     projects = ('project',)
 
-    def panels(self) -> Mapping[str, str]:
+    def panels(self) -> Mapping[str, str | Mapping[str, str]]:
         """Add the messages about the project's preparation."""
         return {**super().panels(), 'messages': 'messages'}
 

@@ -128,6 +128,8 @@ class DynamicAgent(Pattern, abstract=True):
     family = 'Single agent with tools'
     initial = 'preparing'
     answer = 'answer'
+    result_kind: ClassVar[str] = 'piece'
+    """What its result is, as the part of the panel `result`."""
 
     @property
     def mode(self) -> Mode:
@@ -139,9 +141,10 @@ class DynamicAgent(Pattern, abstract=True):
         """Return the tools of its role."""
         return cls.role.tools
 
-    def panels(self) -> Mapping[str, str]:
-        """Both modes' results side by side, if both were run."""
-        return {'comparison': 'comparison'} if self.mode == 'compare' else {}
+    def panels(self) -> Mapping[str, str | Mapping[str, str]]:
+        """The result, and both modes' results side by side if both were run."""
+        both = {'comparison': 'comparison'} if self.mode == 'compare' else {}
+        return {'result': {self.result_kind: 'answer'}, **both}
 
     @property
     def task(self) -> str:

@@ -54,6 +54,7 @@ class Triager(CodingAgent):
     output = Triage
     template = 'triager'
     result = 'triage'
+    result_kind = 'findings'
 
     def render(self, value: Any) -> str:
         """The finding as Markdown."""

@@ -193,8 +193,10 @@ class Pipeline(Pattern):
     family = 'Sequential'
     initial = 'pending'
     answer = 'analysis'
+    words = {'is_spent': 'no revisions left'}
     caveat = 'caveat'
     panels = {
+        'result': {'revisions': 'drafts'},
         'messages': 'messages',
         'drafts': {'': 'drafts', 'reviews': 'reviews', 'limit': 'max_iterations'},
     }

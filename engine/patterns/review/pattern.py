@@ -64,8 +64,25 @@ class ParallelReview(Pattern):
     projects = ('project', 'tests')
     caveat = 'caveat'
     wait_texts = WAIT_TEXTS
+    words = {
+        'wants_approval': 'approved',
+        'has_evidence': '',
+        'is_spent': 'no revisions left',
+        'asks_nothing': 'nothing to change',
+        'concerns_all': 'nothing to pick',
+        'needs_pick': 'approved, not picked',
+        'has_survivors': 'enough versions',
+        'is_revised': 'something new',
+        'is_void': 'all reviewers failed',
+        'is_turn': 'their turn',
+        'is_target': ('asked to revise', 'spared'),
+        'is_taken': ('a person took over', ''),
+        'names_seat': '',
+        'is_word': '',
+        'may_merge': 'merging',
+    }
     marks = {'verdict': 'consensuses', 'revision': 'revision_count'}
-    panels = {'debate': 'transcript', 'candidates': 'candidates'}
+    panels = {'result': {'review': 'candidates'}, 'debate': 'transcript', 'candidates': 'candidates'}
     inputs = INPUTS
 
     def states(self) -> list[Any]:

@@ -101,8 +101,12 @@ class Supervisor(Pattern):
     initial = 'planning'
     answer = 'final_output'
     caveat = 'caveat'
+    words = {
+        'next_task_is_ready': 'next task',
+        'next_role_is_unknown': 'unknown role',
+    }
     wait_texts = {'plan': 'your plan'}
-    panels = {'plan': 'steps', 'messages': 'messages'}
+    panels = {'result': {'shares': 'completed_results'}, 'plan': 'steps', 'messages': 'messages'}
 
     def states(self) -> list[dict[str, Any]]:
         """One worker state entered once per task, or one region per worker if there are several."""

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, Final
 
 from engine.agents.chart import agent
-from engine.agents.spec import Role
 from engine.patterns.seats import edges_of_all
 from engine.patterns.time_bounded import activities, seats
 from engine.patterns.time_bounded import agents as roles
@@ -16,7 +15,7 @@ from engine.patterns.time_bounded.gates import GATES
 from engine.patterns.time_bounded.memory.schemas import CodeOutput, PlanDraft
 from engine.patterns.time_bounded.memory.schemas import TestReading as Reading
 from engine.records import EXHAUSTED
-from engine.statechart.edges import edge
+from engine.statechart.edges import edge, failure_edges
 from engine.statechart.retry import Retry
 
 RETRY: Final = Retry(attempts=4, delay=1.0, longest=15.0, patience=30.0)
@@ -27,18 +26,12 @@ Action = Callable[..., None]
 Guards = str | Sequence[str]
 
 
-def _agent(  # noqa: PLR0913
-    name: str, role: Role, output: Any, *, prompt: Callable[..., str], store: Any, ask: Action
-) -> dict[str, Any]:
-    return agent(
-        name, role, output=output, prompt=prompt, then=store, enter=ask,
-        folder=roles.FOLDER, within='call_seconds_left', retry=RETRY,
-    )  # fmt: skip
+_agent = partial(agent, folder=roles.FOLDER, within='call_seconds_left', retry=RETRY)
 
 
 def _supervisor(name: str, gate: str, *, prompt: Callable[..., str], ask: Action) -> dict[str, Any]:
     store, output = partial(verdicts.store_verdict, gate), verdicts.VERDICTS[gate]
-    state = _agent(name, roles.SUPERVISOR, output, prompt=prompt, store=store, ask=ask)
+    state = _agent(name, roles.SUPERVISOR, output=output, prompt=prompt, then=store, enter=ask)
     return seats.supervisor_seat(store, output).add_to(state)
 
 
@@ -50,8 +43,8 @@ def states() -> tuple[dict[str, Any], ...]:
             {'name': 'opening'},
             seats.planner_seat(planning.store_plan).add_to(
                 _agent(
-                    'writing', roles.PLANNER, PlanDraft, prompt=roles.planning_prompt,
-                    store=planning.store_plan, ask=requests.ask_planner,
+                    'writing', roles.PLANNER, output=PlanDraft, prompt=roles.planning_prompt,
+                    then=planning.store_plan, enter=requests.ask_planner,
                 )
             ),
             {'name': 'examining', 'on_enter': planning.examine_plan},
@@ -66,8 +59,8 @@ def states() -> tuple[dict[str, Any], ...]:
         'children': [
             {'name': 'opening'},
             _agent(
-                'coding', roles.CODER, CodeOutput, prompt=roles.coding_prompt,
-                store=steps.store_code, ask=requests.ask_coder,
+                'coding', roles.CODER, output=CodeOutput, prompt=roles.coding_prompt,
+                then=steps.store_code, enter=requests.ask_coder,
             ),
             {
                 'name': 'collecting', 'invoke': activities.collect_changes,
@@ -82,8 +75,8 @@ def states() -> tuple[dict[str, Any], ...]:
                 'within': 'call_seconds_left', 'on_enter': requests.ask_tester,
             },
             _agent(
-                'exploring', roles.TESTER, Reading, prompt=roles.testing_prompt,
-                store=steps.store_test_analysis, ask=requests.set_call_timeout,
+                'exploring', roles.TESTER, output=Reading, prompt=roles.testing_prompt,
+                then=steps.store_test_analysis, enter=requests.set_call_timeout,
             ),
             _supervisor(
                 'reviewing_fixes', 'tests', prompt=roles.fix_review_prompt, ask=requests.ask_fix_review
@@ -154,7 +147,10 @@ OVER = 'is_time_over'
 
 
 def transitions() -> tuple[dict[str, Any], ...]:
-    """The transitions, in the order they are tried."""
+    """The transitions, in the order they are tried.
+
+    Their actions run `before`, because the entered state reads what they write.
+    """
     return (
         *_round_edges(),
         *_planning_edges(),
@@ -164,25 +160,12 @@ def transitions() -> tuple[dict[str, Any], ...]:
     )
 
 
-def _edge(  # noqa: PLR0913
-    trigger: str,
-    source: str,
-    dest: str | None,
-    action: Action | None = None,
-    *,
-    when: Guards = (),
-    unless: Guards = (),
-) -> dict[str, Any]:
-    # `before`, because the entered state reads what the action writes.
-    return edge(trigger, source, dest, when, unless, before=action)
-
-
 def _answer_edges(source: str, dest: str, fall_back: Action, *, when: Guards = ()) -> list[dict[str, Any]]:
     """Transitions for an agent's answer, or the fallback for it."""
     return [
-        _edge('done', source, dest, when=when),
-        _edge('failed', source, dest, fall_back, when=when),
-        _edge('expired', source, dest, fall_back, when=when),
+        edge('done', source, dest, when),
+        edge('failed', source, dest, when, before=fall_back),
+        edge('expired', source, dest, when, before=fall_back),
     ]
 
 
@@ -193,21 +176,18 @@ def _verdict_edges(source: str, dest: str, gate: str) -> list[dict[str, Any]]:
 
 def _gate_edges(source: str, *edges: tuple[str, Action, Guards]) -> list[dict[str, Any]]:
     """Transitions out of a gate, as target, action and guards; none apply once the session is aborted."""
-    return [
-        _edge('always', source, dest, action, when=when, unless='must_abort') for dest, action, when in edges
-    ]
+    return [edge('always', source, dest, when, 'must_abort', before=action) for dest, action, when in edges]
 
 
 def _round_edges() -> list[dict[str, Any]]:
     check, preparing = f'{WORKING}.time_check', f'{WORKING}.preparing'
     return [
-        _edge('always', check, preparing, unless=['is_prepared', OVER]),
-        _edge('always', check, PLANNING, planning.begin_planning, when='is_to_plan', unless=OVER),
-        _edge('always', check, EXECUTING, when='is_to_execute', unless=OVER),
-        _edge('always', check, VERIFYING, when='is_to_verify', unless=OVER),
-        _edge('done', preparing, check, rounds.store_project),
-        _edge('failed', preparing, SHUTTING_DOWN, endings.fail_on_error),
-        _edge('expired', preparing, SHUTTING_DOWN, endings.fail_on_error),
+        edge('always', check, preparing, unless=['is_prepared', OVER]),
+        edge('always', check, PLANNING, 'is_to_plan', OVER, before=planning.begin_planning),
+        edge('always', check, EXECUTING, 'is_to_execute', OVER),
+        edge('always', check, VERIFYING, 'is_to_verify', OVER),
+        edge('done', preparing, check, before=rounds.store_project),
+        *failure_edges(preparing, SHUTTING_DOWN, before=endings.fail_on_error),
     ]
 
 
@@ -215,13 +195,13 @@ def _planning_edges() -> list[dict[str, Any]]:
     opening, examining = f'{PLANNING}.opening', f'{PLANNING}.examining'
     writing, reviewing, gate = f'{PLANNING}.writing', f'{PLANNING}.reviewing', f'{PLANNING}.gate'
     return [
-        _edge('always', opening, reviewing, when='draft_is_sound'),
-        _edge('always', opening, writing),
+        edge('always', opening, reviewing, 'draft_is_sound'),
+        edge('always', opening, writing),
         *_answer_edges(writing, examining, planning.use_fallback_plan),
-        _edge('always', examining, reviewing, when='draft_is_sound'),
-        _edge('always', examining, writing, when='may_repair_plan'),
-        _edge('always', examining, EXECUTING, planning.abandon_sub_plan, when='is_sub_plan'),
-        _edge('always', examining, reviewing, planning.use_simplest_plan),
+        edge('always', examining, reviewing, 'draft_is_sound'),
+        edge('always', examining, writing, 'may_repair_plan'),
+        edge('always', examining, EXECUTING, 'is_sub_plan', before=planning.abandon_sub_plan),
+        edge('always', examining, reviewing, before=planning.use_simplest_plan),
         *_verdict_edges(reviewing, gate, 'plan'),
         *_gate_edges(
             gate,
@@ -230,46 +210,34 @@ def _planning_edges() -> list[dict[str, Any]]:
             (EXECUTING, planning.abandon_sub_plan, 'is_sub_plan'),
             (SHUTTING_DOWN, planning.fail_plan, ()),
         ),
-        _edge('expired', PLANNING, EXECUTING, planning.abandon_sub_plan, when='is_sub_plan'),
-        _edge('expired', PLANNING, EXECUTING, planning.adopt_plan_at_timeout),
+        edge('expired', PLANNING, EXECUTING, 'is_sub_plan', before=planning.abandon_sub_plan),
+        edge('expired', PLANNING, EXECUTING, before=planning.adopt_plan_at_timeout),
     ]
 
 
 def _execution_edges() -> list[dict[str, Any]]:
     choosing = f'{EXECUTING}.choosing'
     return [
-        _edge(
+        edge(
             'always',
             choosing,
             SHUTTING_DOWN,
-            endings.expire_before_step,
-            when='no_time_for_a_step_is_left',
-            unless=OVER,
+            'no_time_for_a_step_is_left',
+            OVER,
+            before=endings.expire_before_step,
         ),
-        _edge('always', choosing, STEP, when='step_is_open', unless=OVER),
-        _edge('always', choosing, PLANNING, when='step_waits_for_plan', unless=OVER),
-        _edge(
-            'always',
-            choosing,
-            VERIFYING,
-            rounds.escalate_failures,
-            when='failures_are_too_many',
-            unless=OVER,
+        edge('always', choosing, STEP, 'step_is_open', OVER),
+        edge('always', choosing, PLANNING, 'step_waits_for_plan', OVER),
+        edge('always', choosing, VERIFYING, 'failures_are_too_many', OVER, before=rounds.escalate_failures),
+        edge(
+            'always', choosing, PLANNING, 'steps_are_to_be_replanned', OVER, before=planning.begin_replanning
         ),
-        _edge(
-            'always',
-            choosing,
-            PLANNING,
-            planning.begin_replanning,
-            when='steps_are_to_be_replanned',
-            unless=OVER,
-        ),
-        _edge('always', choosing, STEP, steps.begin_step, when='has_next_step', unless=OVER),
-        _edge('always', choosing, choosing, rounds.close_sub_plan, when=['plan_is_over', 'is_in_sub_plan']),
-        _edge('always', choosing, VERIFYING, rounds.close_plan, when='plan_is_over'),
+        edge('always', choosing, STEP, 'has_next_step', OVER, before=steps.begin_step),
+        edge('always', choosing, choosing, ['plan_is_over', 'is_in_sub_plan'], before=rounds.close_sub_plan),
+        edge('always', choosing, VERIFYING, 'plan_is_over', before=rounds.close_plan),
         *_step_edges(choosing),
-        _edge('expired', STEP, choosing, steps.fail_step_by_time),
-        _edge('expired', EXECUTING, SHUTTING_DOWN, endings.expire),
+        edge('expired', STEP, choosing, before=steps.fail_step_by_time),
+        edge('expired', EXECUTING, SHUTTING_DOWN, before=endings.expire),
     ]
 
 
@@ -285,13 +253,12 @@ def _step_edges(choosing: str) -> list[dict[str, Any]]:
         (choosing, steps.fail_step, ()),
     )
     return [
-        _edge('always', opening, testing, when='code_is_good'),
-        _edge('always', opening, collecting, when='code_is_written'),
-        _edge('always', opening, coding),
+        edge('always', opening, testing, 'code_is_good'),
+        edge('always', opening, collecting, 'code_is_written'),
+        edge('always', opening, coding),
         *_answer_edges(coding, collecting, steps.use_fallback_code),
-        _edge('done', collecting, reviewing_code, steps.store_changes),
-        _edge('failed', collecting, reviewing_code),
-        _edge('expired', collecting, reviewing_code),
+        edge('done', collecting, reviewing_code, before=steps.store_changes),
+        *failure_edges(collecting, reviewing_code),
         *_verdict_edges(reviewing_code, code_gate, 'code'),
         *_gate_edges(
             code_gate,
@@ -299,9 +266,8 @@ def _step_edges(choosing: str) -> list[dict[str, Any]]:
             (PLANNING, steps.ask_for_sub_plan, ['coder_asks_for_plan', 'may_plan_deeper']),
             *rejected,
         ),
-        _edge('done', testing, exploring, steps.store_test_results),
-        _edge('failed', testing, exploring, steps.record_tests_as_failed),
-        _edge('expired', testing, exploring, steps.record_tests_as_failed),
+        edge('done', testing, exploring, before=steps.store_test_results),
+        *failure_edges(testing, exploring, before=steps.record_tests_as_failed),
         *_answer_edges(exploring, reviewing_step, steps.use_fallback_analysis, when='work_is_sound'),
         *_answer_edges(exploring, reviewing_fixes, steps.use_fallback_analysis),
         *_verdict_edges(reviewing_fixes, fix_gate, 'tests'),
@@ -318,9 +284,8 @@ def _step_edges(choosing: str) -> list[dict[str, Any]]:
 def _verification_edges() -> list[dict[str, Any]]:
     integrating, judging, gate = f'{VERIFYING}.integrating', f'{VERIFYING}.judging', f'{VERIFYING}.gate'
     return [
-        _edge('done', integrating, judging, rounds.store_final_tests),
-        _edge('failed', integrating, judging, rounds.record_final_tests_as_failed),
-        _edge('expired', integrating, judging, rounds.record_final_tests_as_failed),
+        edge('done', integrating, judging, before=rounds.store_final_tests),
+        *failure_edges(integrating, judging, before=rounds.record_final_tests_as_failed),
         *_verdict_edges(judging, gate, 'goal'),
         *_gate_edges(
             gate,
@@ -333,32 +298,36 @@ def _verification_edges() -> list[dict[str, Any]]:
             (f'{WORKING}.time_check', rounds.begin_round, 'another_round_is_left'),
             (SHUTTING_DOWN, endings.fail_goal, ()),
         ),
-        _edge('expired', VERIFYING, SHUTTING_DOWN, endings.expire),
-        _edge('always', VERIFYING, SHUTTING_DOWN, endings.skip_goal, when='is_skipping_verification'),
+        edge('expired', VERIFYING, SHUTTING_DOWN, before=endings.expire),
+        edge('always', VERIFYING, SHUTTING_DOWN, 'is_skipping_verification', before=endings.skip_goal),
     ]
 
 
 def _ending_edges() -> list[dict[str, Any]]:
     return [
-        _edge('always', WORKING, SHUTTING_DOWN, endings.abort, when='must_abort'),
-        _edge('always', WORKING, SHUTTING_DOWN, endings.expire, when=OVER),
-        _edge('expired', WORKING, SHUTTING_DOWN, endings.expire),
-        _edge(EXHAUSTED, WORKING, SHUTTING_DOWN, endings.fail_out_of_budget),
-        _edge('finish_now', WORKING, None, rounds.ask_to_finish, unless='is_finishing'),
-        _edge('finish_now', WORKING, SHUTTING_DOWN, endings.finish_early),
-        _edge('add_time', WORKING, None, rounds.add_time),
-        _edge('replan', WORKING, None, rounds.ask_to_replan, when='has_pending_steps'),
+        edge('always', WORKING, SHUTTING_DOWN, 'must_abort', before=endings.abort),
+        edge('always', WORKING, SHUTTING_DOWN, OVER, before=endings.expire),
+        edge('expired', WORKING, SHUTTING_DOWN, before=endings.expire),
+        edge(EXHAUSTED, WORKING, SHUTTING_DOWN, before=endings.fail_out_of_budget),
+        edge('finish_now', WORKING, None, unless='is_finishing', before=rounds.ask_to_finish),
+        edge('finish_now', WORKING, SHUTTING_DOWN, before=endings.finish_early),
+        edge('add_time', WORKING, None, before=rounds.add_time),
+        edge('replan', WORKING, None, 'has_pending_steps', before=rounds.ask_to_replan),
         *edges_of_all([WORKING]),
-        _edge(
-            'skip_verification', WORKING, None, rounds.skip_verification, unless='is_skipping_verification'
+        edge(
+            'skip_verification',
+            WORKING,
+            None,
+            unless='is_skipping_verification',
+            before=rounds.skip_verification,
         ),
-        _edge('failed', WORKING, SHUTTING_DOWN, endings.fail_on_error),
-        _edge('done', SHUTTING_DOWN, 'completed', when='ends_completed'),
-        _edge('done', SHUTTING_DOWN, 'aborted', when='ends_aborted'),
-        _edge('done', SHUTTING_DOWN, 'failed', when='ends_failed'),
-        _edge('done', SHUTTING_DOWN, 'stopped', when='may_be_resumed'),
-        _edge('done', SHUTTING_DOWN, 'time_expired'),
-        _edge('add_time', 'stopped', WORKING, rounds.resume),
-        _edge('finish_now', 'stopped', 'completed', endings.finish_stopped),
-        _edge('expired', 'stopped', 'time_expired'),
+        edge('failed', WORKING, SHUTTING_DOWN, before=endings.fail_on_error),
+        edge('done', SHUTTING_DOWN, 'completed', 'ends_completed'),
+        edge('done', SHUTTING_DOWN, 'aborted', 'ends_aborted'),
+        edge('done', SHUTTING_DOWN, 'failed', 'ends_failed'),
+        edge('done', SHUTTING_DOWN, 'stopped', 'may_be_resumed'),
+        edge('done', SHUTTING_DOWN, 'time_expired'),
+        edge('add_time', 'stopped', WORKING, before=rounds.resume),
+        edge('finish_now', 'stopped', 'completed', before=endings.finish_stopped),
+        edge('expired', 'stopped', 'time_expired'),
     ]

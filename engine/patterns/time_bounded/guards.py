@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from engine.patterns.time_bounded import replanning
@@ -21,6 +22,37 @@ MIN_ROUND_SHARE = 0.05
 
 FIELDS_BESIDE_RESULTS = frozenset({'minutes', 'seconds', 'why', 'seat', 'changes'})
 """Event fields that people send alongside the work: time, replanning, seats, edits. None is a result."""
+
+
+WORDS: Mapping[str, str | tuple[str, str]] = {
+    **{name: '' for conditions in GATES.values() for name in conditions},
+    'plan_is_approved': 'plan approved',
+    'code_is_approved': 'code approved',
+    'tests_pass': 'tests pass',
+    'goal_is_met': 'goal met',
+    'supervisor_verifies': 'verified',
+    'is_time_over': ('time is up', ''),
+    'must_abort': ('ended early', ''),
+    'is_prepared': ('prepared', 'not prepared'),
+    'is_to_plan': 'plan',
+    'is_to_execute': 'carry out',
+    'is_to_verify': 'verify',
+    'is_in_sub_plan': 'sub-plan over',
+    'plan_is_over': '',
+    'no_time_for_a_step_is_left': 'no time for a step',
+    'no_time_for_a_round_is_left': 'no time for a round',
+    'another_round_is_left': 'another round',
+    'a_fix_cycle_is_left': 'another fix',
+    'time_for_fixes_is_left': '',
+    'may_try_again': 'another try',
+    'may_plan_deeper': 'a sub-plan',
+    'coder_asks_for_plan': '',
+    'ends_completed': 'goal met',
+    'ends_aborted': 'ended early',
+    'ends_failed': 'goal missed',
+    'may_be_resumed': 'more to do',
+}
+"""Guards in words, on the edges of the diagram; of a gate's conditions, the one that people look for."""
 
 
 class Guards(Pattern, abstract=True):

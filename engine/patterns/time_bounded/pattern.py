@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine.patterns.time_bounded.chart import states, transitions
-from engine.patterns.time_bounded.guards import Guards
+from engine.patterns.time_bounded.guards import WORDS, Guards
 from engine.patterns.time_bounded.memory.state import OrchestrationState
 from engine.patterns.time_bounded.parameters import INPUTS, TimeBoundedParameters
 from engine.patterns.time_bounded.report import build_statement
@@ -25,8 +25,10 @@ class TimeBounded(Guards):
     answer = 'report'
     projects = ('project',)
     caveat = 'caveat'
+    words = WORDS
     wait_texts = {'plan': 'your plan', 'verdict': 'your verdict'}
     panels = {
+        'result': {'session': 'checklist'},
         'plan': 'checklist',
         'messages': 'messages',
         'report': 'report',

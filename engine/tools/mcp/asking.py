@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from engine.records.question import Question, answer_model
 from engine.tools.protocol import AnswerNeeded
@@ -138,9 +138,8 @@ class AskingCall:
                 answered = await self._answer
                 self.answered += 1
             self._answers.remove(answered)
-            return types.ElicitResult(
-                action=answered.action or 'cancel', content=_copy_content(answered.content)
-            )
+            content = None if answered.content is None else dict(answered.content)
+            return types.ElicitResult(action=answered.action or 'cancel', content=content)
 
     def _find_known(self, question: Question) -> Question | None:
         return next((answered for answered in self._answers if answered.is_same(question)), None)
@@ -157,7 +156,3 @@ class AskingCall:
             return None
         message = self._session.hide(request.message)[:MAX_QUESTION]
         return Question(call=self._call, server=self._session.name, message=message, fields=fields, url=url)
-
-
-def _copy_content(content: Any) -> dict[str, Any] | None:
-    return dict(content) if content is not None else None

@@ -21,6 +21,7 @@ from engine.workspace.project import (
     folder_paths,
     project_paths,
 )
+from engine.workspace.sandbox.limits import Confinement
 from engine.workspace.sandbox.sandbox import Sandbox
 from engine.workspace.workspace import Workspace
 
@@ -119,7 +120,7 @@ class Worktrees:
         for each in over:
             await copy_project(each, workspace)
         script = FOLLOW if self._history else INIT
-        ran = await sandbox.run(['sh', '-c', script, 'sh', branch], workspace, limits=GIT_LIMITS)
+        ran = await sandbox.run(['sh', '-c', script, 'sh', branch], workspace, Confinement(limits=GIT_LIMITS))
         if ran.code != 0:
             problem = ran.output.strip()[-300:] or ran.summary
             raise WorkspaceError(f'git could not make a worktree of {self.project}: {problem}')

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from engine.workspace.confined_dir import SANDBOX_PATH
-from engine.workspace.sandbox.limits import SCRATCH_DIRS, TEMP_DIR, Limits
+from engine.workspace.sandbox.limits import SCRATCH_DIRS, TEMP_DIR, Confinement, Limits
 
 HOME_PATH = '/home/agent'
 """The home of a program that stores data between its starts, if it is given one."""
@@ -50,30 +50,17 @@ def environment(more: Mapping[str, str] | None = None, *, home: str = TEMP_DIR) 
     }
 
 
-def bwrap_options(  # noqa: PLR0913
-    folder: Path,
-    limits: Limits,
-    variables: Mapping[str, str],
-    *,
-    network: bool,
-    guest: int | None,
-    passwd: int,
-    mounts: Mapping[str, str],
-    home: Path | None = None,
-) -> list[str]:
+def bwrap_options(folder: Path, confinement: Confinement, *, guest: int | None, passwd: int) -> list[str]:
     """Return the options of `bwrap`, without the command.
 
     Args:
-        folder: the workspace, the only persistent folder a command can write to, apart from `home`.
-        limits: only the size of temporary files is applied here.
-        variables: the complete environment.
-        network: whether it may use the network.
+        folder: the workspace, the only persistent folder a command can write to, apart from its home.
+        confinement: what it may use; of its limits, only the size of temporary files is applied here.
         guest: the uid to run the command as, if this process may switch users; None runs it as this
             process's own user, in a user namespace without privileges.
         passwd: a descriptor from which to read the sandbox's `/etc/passwd`.
-        mounts: additional folders it may read, and where each is mounted.
-        home: a private folder that it can also write to; mounted at `HOME_PATH`.
     """
+    network, mounts, home = confinement.network, confinement.mounts, confinement.home
     options = ['--die-with-parent', '--new-session', '--unshare-ipc', '--unshare-pid', '--unshare-uts']
     options += ['--unshare-cgroup-try', '--hostname', 'sandbox', '--clearenv']
     options += [] if network else ['--unshare-net']
@@ -83,7 +70,7 @@ def bwrap_options(  # noqa: PLR0913
         options += ['--cap-drop', 'ALL']
         for right in ('CAP_SETUID', 'CAP_SETGID', 'CAP_SETPCAP'):  # to become the guest, then dropped
             options += ['--cap-add', right]
-    for name, value in variables.items():
+    for name, value in environment(confinement.variables, home=HOME_PATH if home else TEMP_DIR).items():
         options += ['--setenv', name, value]
     options += ['--ro-bind', '/usr', '/usr', *_system(), *_folder('/etc'), *_folder('/etc/ssl')]
     for name in (*ETC_FILES, *(ETC_NETWORK_FILES if network else ())):
@@ -100,7 +87,7 @@ def bwrap_options(  # noqa: PLR0913
         '/dev',
     ]
     for place in SCRATCH_DIRS:
-        options += ['--perms', '1777', '--size', str(limits.scratch), '--tmpfs', place]
+        options += ['--perms', '1777', '--size', str(confinement.limits.scratch), '--tmpfs', place]
     inside = {source: place for source, place in mounts.items() if place.startswith(f'{SANDBOX_PATH}/')}
     outside = {source: place for source, place in mounts.items() if source not in inside}
     for source, place in ({place: place for place in interpreter_dirs()} | outside).items():

@@ -7,8 +7,8 @@ import contextlib
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
@@ -46,6 +46,21 @@ class Limits:
     """The total capacity of socket buffers, which count towards no process's memory; a single process cannot
     exceed it. Enforced only if the command has its own network namespace."""
     output: int = 4 * MEBIBYTE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confinement:
+    """What one command may do and use in the sandbox."""
+
+    limits: Limits = field(default_factory=Limits)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Additions to its environment, see `bubblewrap.environment`."""
+    mounts: Mapping[str, str] = field(default_factory=dict)
+    """Folders of this machine it may read, and where they are mounted in the sandbox."""
+    network: bool | None = None
+    """Whether it may use the network; None is as configured for all commands."""
+    home: Path | None = None
+    """A private folder that it can also write to, mounted at `bubblewrap.HOME_PATH`."""
 
 
 async def watch_limits(

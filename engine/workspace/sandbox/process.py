@@ -49,7 +49,6 @@ async def run_process(  # noqa: PLR0913
     *,
     environment: Mapping[str, str],
     keep: tuple[int, ...] = (),
-    unsafe: bool = False,
 ) -> CommandResult:
     """Run a program until it ends or exceeds a limit, then kill any remaining children.
 
@@ -60,7 +59,6 @@ async def run_process(  # noqa: PLR0913
         on_output: called with each piece of output as it arrives.
         environment: its complete environment.
         keep: the descriptors it inherits.
-        unsafe: whether it runs without a sandbox, for the result.
 
     Raises:
         ToolError: it cannot be started.
@@ -113,7 +111,6 @@ async def run_process(  # noqa: PLR0913
         output=output.text,
         ended=ended,
         seconds=time.monotonic() - started,
-        unsafe=unsafe,
     )
 
 

@@ -6,7 +6,7 @@ import asyncio
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,7 +15,7 @@ from engine.errors import ToolError
 from engine.workspace.confined_dir import MAX_DEPTH
 from engine.workspace.object_store import ObjectStore
 from engine.workspace.sandbox import bubblewrap, seccomp
-from engine.workspace.sandbox.limits import Limits
+from engine.workspace.sandbox.limits import Confinement, Limits
 from engine.workspace.sandbox.process import CommandResult, memory_file, run_process
 from engine.workspace.workspace import Workspace
 from engine.workspace.workspaces import sandbox_uid
@@ -52,15 +52,12 @@ class Sandbox:
                 self._problem = await self._probe()
             return self._problem
 
-    async def run(  # noqa: PLR0913  (all but two have defaults)
+    async def run(
         self,
         command: Sequence[str],
         workspace: Workspace,
+        confinement: Confinement | None = None,
         *,
-        limits: Limits | None = None,
-        variables: Mapping[str, str] | None = None,
-        mounts: Mapping[str, str] | None = None,
-        network: bool = False,
         on_output: Callable[[str], None] = lambda text: None,
     ) -> CommandResult:
         """Run a command in a workspace until it and all its children have ended.
@@ -68,10 +65,7 @@ class Sandbox:
         Args:
             command: the program and its arguments.
             workspace: its working directory, and the only folder it can change.
-            limits: its limits.
-            variables: additions to its environment, see `bubblewrap.environment`.
-            mounts: folders of this machine it may read, and where they are mounted in the sandbox.
-            network: whether this command may use the network even if others may not.
+            confinement: its limits, and what it may use; by default, none but its environment.
             on_output: called with each piece of output as it arrives.
 
         Raises:
@@ -80,13 +74,11 @@ class Sandbox:
         problem = await self.problem()
         if problem and not self.unsafe:
             raise ToolError(problem)
-        chosen, folder = limits or Limits(), await workspace.make()
+        confinement, folder = confinement or Confinement(), await workspace.make()
         if problem:
-            ran = await self._run_unsafe(command, folder, chosen, variables, on_output)
+            ran = await self._run_unsafe(command, folder, confinement, on_output)
         else:
-            ran = await self._run_confined(
-                command, workspace, chosen, variables, mounts or {}, on_output, network=network
-            )
+            ran = await self._run_confined(command, workspace, confinement, on_output)
         if ran.ended == 'nesting':  # otherwise the limit would end every later command, even `rm -r`
             await workspace.remove_too_deep()
             ran = replace(ran, output=f'{ran.output}\n[Folders nested {MAX_DEPTH} deep have been removed.]')
@@ -96,76 +88,58 @@ class Sandbox:
         self,
         command: Sequence[str],
         folder: Path,
-        limits: Limits,
-        variables: Mapping[str, str] | None,
+        confinement: Confinement,
         on_output: Callable[[str], None],
     ) -> CommandResult:
+        limits = confinement.limits
         prlimit = [f'--fsize={limits.file_size}', f'--data={limits.memory}', '--core=0']
         bounded = [*(('prlimit', *prlimit) if shutil.which('prlimit') else ()), *command]
         with tempfile.TemporaryDirectory(prefix='hemicycle-') as home:
-            outside = bubblewrap.environment(variables, home=home)
-            return await run_process(bounded, folder, limits, on_output, environment=outside, unsafe=True)
+            outside = bubblewrap.environment(confinement.variables, home=home)
+            return replace(
+                await run_process(bounded, folder, limits, on_output, environment=outside), unsafe=True
+            )
 
     @contextmanager
-    def confine(  # noqa: PLR0913  (all but four have defaults)
-        self,
-        command: Sequence[str],
-        place: Workspace,
-        limits: Limits,
-        variables: Mapping[str, str],
-        *,
-        mounts: Mapping[str, str] | None = None,
-        network: bool | None = None,
-        home: Path | None = None,
+    def confine(
+        self, command: Sequence[str], place: Workspace, confinement: Confinement
     ) -> Iterator[tuple[list[str], tuple[int, ...]]]:
         """Yield the command line that starts a command in the sandbox, and the descriptors it inherits.
 
         Args:
             command: the program and its arguments.
             place: its working directory, which must exist.
-            limits: those that the system enforces are applied.
-            variables: its complete environment.
-            mounts: folders of this machine it may read, and where they are mounted.
-            network: whether it may use the network; by default as configured for all commands.
-            home: a private folder that it can also write to.
+            confinement: what it may use; of its limits, those that the system enforces are applied.
         """
         calls, owner = seccomp.build_filter(), place.owner
+        if confinement.network is None:
+            confinement = replace(confinement, network=self.network)
         with memory_file(bubblewrap.passwd_entry(owner)) as passwd, memory_file(calls) as forbidden:
-            options = bubblewrap.bwrap_options(
-                place.folder,
-                limits,
-                variables,
-                network=self.network if network is None else network,
-                guest=owner,
-                passwd=passwd,
-                mounts=mounts or {},
-                home=home,
-            )
+            options = bubblewrap.bwrap_options(place.folder, confinement, guest=owner, passwd=passwd)
             options += ['--seccomp', str(forbidden)] if calls else []
             # Passed by descriptor, because the first process's arguments are visible inside the sandbox.
             with memory_file('\0'.join(options).encode() + b'\0') as arguments:
-                confined = bubblewrap.sandbox_argv(command, limits, owner)
+                confined = bubblewrap.sandbox_argv(command, confinement.limits, owner)
                 yield (
                     ['bwrap', '--args', str(arguments), '--', *confined],
                     (passwd, forbidden, arguments),
                 )
 
-    async def _run_confined(  # noqa: PLR0913
+    async def _run_confined(
         self,
         command: Sequence[str],
         place: Workspace,
-        limits: Limits,
-        variables: Mapping[str, str] | None,
-        mounts: Mapping[str, str],
-        on_output: Callable[[str], None],
-        *,
-        network: bool = False,
+        confinement: Confinement,
+        on_output: Callable[[str], None] = lambda text: None,
     ) -> CommandResult:
-        inside = bubblewrap.environment(variables)
-        wide = self.network or network
-        with self.confine(command, place, limits, inside, mounts=mounts, network=wide) as (line, keep):
+        with self.confine(command, place, confinement) as (line, keep):
             return await run_process(
-                line, place.folder, limits, on_output, environment={'PATH': os.defpath}, keep=keep
+                line,
+                place.folder,
+                confinement.limits,
+                on_output,
+                environment={'PATH': os.defpath},
+                keep=keep,
             )
 
     async def _probe(self) -> str:
@@ -186,7 +160,7 @@ class Sandbox:
             place = Path(folder)
             trial = Workspace(place / 'a', ObjectStore(place / 'b'), owner=sandbox_uid('probe'))
             await trial.make()
-            return await self._run_confined(['true'], trial, Limits(seconds=20), None, {}, lambda text: None)
+            return await self._run_confined(['true'], trial, Confinement(limits=Limits(seconds=20)))
 
 
 def env_flag(variable: str) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.workspace.confined_dir import split_path
-from engine.workspace.sandbox.limits import Limits
+from engine.workspace.sandbox.limits import Confinement, Limits
 from engine.workspace.sandbox.process import CommandResult
 from engine.workspace.sandbox.sandbox import Sandbox
 from engine.workspace.testing import junit
@@ -127,9 +127,11 @@ async def run_test_suite(  # noqa: PLR0913  (all but two have defaults)
     ran = await sandbox.run(
         ['sh', '-c', SCRIPT, 'sh', mark, line],
         workspace,
-        limits=Limits(seconds=seconds),
-        variables=await command_variables(own, workspace, sandbox),
-        mounts=own.mounts,
+        Confinement(
+            limits=Limits(seconds=seconds),
+            variables=await command_variables(own, workspace, sandbox),
+            mounts=own.mounts,
+        ),
     )
     output, separator, xml = ran.output.rpartition(f'\n{mark}\n')
     report, counted = junit.parse_junit(xml.strip()) if separator else None, True

@@ -72,7 +72,7 @@ def test_the_page_of_an_ended_run_is_small_and_does_not_shift(page, server):
     url = server.sample('pipeline', 'Event sourcing')
     sizes = record_sizes(page)
     page.goto(url)
-    expect(page.locator('.agent.result')).to_be_visible()
+    expect(page.locator('.result-card.shown')).to_be_visible()
     page.wait_for_load_state('networkidle')
     assert sum(sizes) < RUN_KILOBYTES * 1000
     assert len(sizes) <= RUN_REQUESTS

@@ -110,7 +110,7 @@ def test_the_step_number_takes_one_line_that_the_slider_does_not_cover(open_page
     count = page.locator('.player-count')
     expect(count).to_contain_text('32 / 32')
     assert count.bounding_box()['height'] < 20
-    expect(page.get_by_role('button', name='Result: done')).to_be_in_viewport(ratio=1)
+    expect(page.get_by_role('heading', name='Result', exact=True)).to_be_in_viewport(ratio=1)
     assert page.evaluate(OVERFLOW) <= 0
     page.set_viewport_size({'width': 720, 'height': 450})
     expect(page.locator('.thumb')).to_be_visible()

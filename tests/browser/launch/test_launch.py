@@ -31,7 +31,7 @@ def run_paused_from_its_checkbox(form, modifier):
 
 def test_problems_are_shown_at_their_fields_until_the_options_are_applied(form, server):
     form.get_by_role('button', name='Run').click()
-    expect(form.get_by_text('Fill this in: at least 3 characters.')).to_be_visible()
+    expect(form.get_by_text('Enter at least 3 characters.')).to_be_visible()
     expect(form.get_by_label('Task')).to_be_focused()
     expect(form).to_have_url(re.compile('/launch/pipeline$'))
 
@@ -157,15 +157,6 @@ def test_the_run_button_and_the_cost_stay_visible_and_cover_no_focused_field(pag
                     - document.querySelector('.form-foot').getBoundingClientRect().top"""
             )
             assert covered <= 0, width
-
-
-def test_the_page_of_an_unknown_pattern_lists_the_known_ones(page, server, axe, console):
-    console.expect('status of 404')
-    answer = page.goto(f'{server.url}/launch/nothing')
-    assert answer.status == 404
-    expect(page.get_by_role('heading', name='There is no pattern “nothing”')).to_be_visible()
-    expect(page.get_by_role('link', name='Pipeline')).to_be_visible()
-    axe(page)
 
 
 def test_a_field_is_shown_only_where_it_has_an_effect(page, server):

@@ -61,14 +61,17 @@ def test_watch_to_the_end(page, server):
         'error': 1,
     }
     expect(page.locator('.run-facts .simulated')).to_be_visible()
-    page.get_by_role('tab', name='Transcript').click()
+    page.get_by_label('Show', exact=True).select_option(label='Transcript')
     expect(page.locator('.transcript .block b', has_text='Reviewer').first).to_be_visible()
 
 
 def test_the_last_step_is_explained_and_keys_move_everything(page, finished):
     open_run(page, finished)
-    expect(page.locator('.edge-outcome.taken')).to_contain_text('to complete')
-    expect(page.locator('.edge-outcome', has_text='to analyzing')).to_contain_text('not evaluated')
+    expect(page.locator('.step-title')).to_have_text('reviewing → complete: the reviewer approved')
+    expect(page.locator('.step > .guard')).to_have_text('Approved: yes')
+    page.get_by_text('2 other transitions were not possible').click()
+    analyzing = page.locator('.edge-outcome', has_text='to analyzing')
+    expect(analyzing).to_contain_text('Not checked: an earlier one applied')
     change = page.locator('.change', has_text=re.compile('memory . status'))
     expect(change.locator('.before')).to_have_text('reviewing')
     expect(change.locator('.after')).to_have_text('complete')
@@ -82,7 +85,7 @@ def test_the_last_step_is_explained_and_keys_move_everything(page, finished):
     expect(count(page)).to_contain_text(f'5 / {STEPS}')
     expect(page).to_have_url(f'{finished}?at=5')
     expect(page.locator('.step-number')).to_have_text('Step 5')
-    expect(page.locator('.diagram .state.active')).to_have_attribute('id', 's:researching.using_tools')
+    expect(page.locator('.diagram .state.active')).to_have_attribute('id', 's:researching')
     page.keyboard.press('ArrowLeft')
     expect(page.locator('.step-number')).to_have_text('Step 4')
     page.keyboard.press('End')
@@ -115,8 +118,8 @@ def test_tabs_and_dialogs_keep_their_keys_and_a_state_leads_to_its_visits(page, 
     expect(page.get_by_role('dialog')).to_have_count(0)
     expect(more).to_be_focused()
     expect(page.locator('.step-number')).to_have_text('Step 5')
-    page.locator('[id="s:reviewing"] text').first.click()
-    expect(page.locator('.diagram .state.inside')).to_have_attribute('id', 's:reviewing')
+    page.locator('[id="s:complete"] text').click()
+    expect(page.locator('.diagram .state.active')).to_have_attribute('id', 's:complete')
 
 
 def test_escape_closes_dialogs_and_returns_the_focus(page, server):
@@ -146,9 +149,10 @@ def test_pause_step_resume_and_cancel(page, new_server):
     status(page, 'Paused')
     expect(page.get_by_role('button', name='Continue')).to_be_focused()
     element = page.locator('.diagram .state.active')
-    expect(element).to_have_attribute('id', 's:researching.using_tools')  # the call in progress has ended
+    expect(element).to_have_attribute('id', 's:researching')
+    expect(element.locator('.card-state')).to_have_text('using tools')  # the call in progress has ended
     page.get_by_role('button', name='Step in', exact=True).click()
-    expect(element).to_have_attribute('id', 's:researching.thinking')
+    expect(element.locator('.card-state')).to_have_text('thinking')
     status(page, 'Paused')
     page.get_by_role('button', name='Continue').click()
     status(page, 'Running')
@@ -164,7 +168,7 @@ def test_pause_step_resume_and_cancel(page, new_server):
     status(page, 'Cancelled')
     expect(page.get_by_role('button', name='Retry')).to_be_focused()  # in place of Cancel
     expect(page.locator('.run-controls').get_by_role('button', name='Pause', exact=True)).to_be_hidden()
-    page.get_by_role('tab', name='Transcript').click()
+    page.get_by_label('Show', exact=True).select_option(label='Transcript')
     expect(page.locator('.transcript .human').last).to_contain_text('cancelled the run: seen enough')
 
 
@@ -185,7 +189,7 @@ def test_a_killed_server_loses_and_repeats_nothing(page, new_server, console):
     number = label.removeprefix('Step ')
     page.goto(f'{url}?at={number}')
     expect(page.locator('.step-number')).to_have_text(label)
-    page.get_by_role('tab', name='Transcript').click()
+    page.get_by_label('Show', exact=True).select_option(label='Transcript')
     element = page.locator('.transcript .block.text header b', has_text='Researcher')
     expect(element).to_have_count(1)
 
@@ -242,7 +246,9 @@ def test_a_narrow_window_shows_one_part_at_a_time(open_page, finished, axe):
     for part, region in (('Diagram', '.diagram-panel'), ('Step', '.inspector'), ('Agents', '.middle')):
         page.locator('.run-switch').get_by_role('button', name=part).click()
         expect(page.locator(region)).to_be_visible()
-        expect(page.locator('.run-grid > .panel:visible')).to_have_count(1)
+        expect(page.locator('.run-grid :is(.diagram-panel, .main-column, .inspector):visible')).to_have_count(
+            1
+        )
         assert page.evaluate(OVERFLOW) <= 0
     axe(page)
 

@@ -87,6 +87,7 @@ def test_one_region_is_stepped_while_others_wait_or_continue(page, crew_server):
 
 def test_steps_in_out_and_over_by_keys(page, server):
     start_paused(page, server, 'pipeline', task=TASK)
+    unfold_all(page)
     page.locator('[id="e:analyzing>reviewing"]').focus()
     page.keyboard.press('Enter')
     why = page.get_by_role('dialog', name='Transition from analyzing to reviewing')
@@ -102,7 +103,7 @@ def test_steps_in_out_and_over_by_keys(page, server):
     expect(active(page, 'analyzing.thinking')).to_be_visible()
     page.keyboard.press('o')
     expect(stop_notice(page)).to_contain_text('Stepped over at step')
-    expect(page.locator('.step-reason')).to_contain_text('Stepped over at step')
+    expect(page.locator('.step-title')).to_contain_text('Stepped over at step')
     expect(active(page, 'reviewing.thinking')).to_be_visible()
     page.keyboard.press('c')
     expect(page.locator('.run-head .pill')).to_have_text('Done', timeout=30_000)

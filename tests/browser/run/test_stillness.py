@@ -29,7 +29,7 @@ RECORDER = """() => {
     };
     const all = (selector) => [...document.querySelectorAll(selector)];
     const look = () => ({
-        panels: all(".run-head, .run-grid > .panel, .tabs, .stage, .diagram, .player").map(box).join(" | "),
+        panels: all(".run-head, .run-grid > *, .tabs, .stage, .diagram, .player").map(box).join(" | "),
         minimap: document.querySelector(".minimap").dataset.corner,
         tabs: all('[role="tab"][aria-selected="true"]').map((tab) => tab.textContent).join(" | "),
         selection: String(getSelection()),

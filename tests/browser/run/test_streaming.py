@@ -137,7 +137,7 @@ def test_calls_and_records_are_readable_while_they_stream(page, new_server):
     page.get_by_label('Task').fill('Should our library lend bicycles?')
     page.get_by_role('button', name='Run', exact=True).click()
     streaming = page.locator('.block.streaming')
-    expect(streaming.filter(has_text='notes')).to_contain_text('is being written')
+    expect(streaming.filter(has_text='notes')).to_contain_text('Calling notes…')
     expect(streaming.filter(has_text='notes')).to_contain_text('What exactly does the task ask about')
     expect(streaming.filter(has_text='Findings').locator('strong').first).to_have_text('Findings')
     expect(streaming.filter(has_text='Findings')).not_to_contain_text('{')

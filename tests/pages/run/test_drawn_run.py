@@ -22,7 +22,7 @@ async def import_run(conductor: Conductor) -> RunId:
 
 async def test_an_imported_trace_is_shown_at_each_step_without_forks(pages, conductor):
     run = await import_run(conductor)
-    await pages.open(f'/runs/{run}?at=8')
+    await pages.open(f'/runs/{run}?face=debug&at=8')
     await see(pages, 'My order A17 never came.', 'order A17 refunded')
     for name in ('Fork', 'Retry'):
         await pages.should_not_see(name)

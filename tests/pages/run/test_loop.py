@@ -10,8 +10,8 @@ from tests.support.harness import FakeModel, complete_run
 from tests.support.pages.clicks import see
 from tests.support.pages.serving import open_conductor
 from tests.support.teams.time_bounded import QUICK, QuickSandbox, good, leaf, verdict
+from ui.web.pages.report import page as report
 from ui.web.pages.run import page as run_page
-from ui.web.pages.run.report import page as report
 
 
 def serve_report(model: FakeModel) -> Conductor:
@@ -33,8 +33,8 @@ async def test_a_new_run_has_no_gates_and_no_report(user: User):
 async def test_a_run_that_reached_its_goal_shows_gates_time_and_report(user: User):
     conductor = serve_report(FakeModel(good))
     run = await complete_run(conductor, 'time-bounded', QUICK)
-    await user.open(f'/runs/{run}/supervision')
-    await see(user, 'Goal achievement', 'integration tests pass', 'Triggered by step', retries=30)
+    await user.open(f'/runs/{run}/supervision?face=debug')
+    await see(user, 'Goal achievement', 'integration tests pass', 'shutting down → completed', retries=30)
     await user.should_not_see('0.0 s after')
     await user.should_see('Read report')
     await user.should_not_see('Finish now')

@@ -2,6 +2,7 @@
 
 from tests.support.harness import turns
 from tests.support.pages.clicks import click, press, see
+from ui.formatting.steps import time_of_day
 from ui.web.components.widgets import Text
 
 TASK = 'Compare tea and coffee'
@@ -47,6 +48,19 @@ async def test_a_run_is_removed_from_the_wall_and_added_again(pages, conductor):
     await pages.should_see('1 agent · 1 waiting for you', retries=MAX_LOOKS)
     click(pages, 'Second')
     await pages.should_see('2 agents', retries=MAX_LOOKS)
+
+
+async def test_a_rename_on_another_page_reaches_the_wall_and_equal_titles_say_when_they_started(
+    pages, conductor
+):
+    first, second = await start_runs(conductor, 'Same', 'Same')
+    await pages.open('/wall')
+    await see(pages, '2 agents', time_of_day((await conductor.info(second)).created), retries=MAX_LOOKS)
+    await conductor.annotate(first, title='Renamed')
+    async for _ in turns():
+        if sorted(titles(pages)) == ['Renamed', 'Same']:
+            break
+    assert sorted(titles(pages)) == ['Renamed', 'Same']
 
 
 async def test_an_empty_wall_says_what_to_do(pages, conductor):

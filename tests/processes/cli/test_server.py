@@ -48,7 +48,7 @@ def test_a_waiting_run_is_left_to_the_server_quietly(tmp_path: Path):
     server.start()
     result = hemicycle('run', 'pipeline', *TASK, '--approvals', 'all', '--server', server.url, home=tmp_path)
     server.stop()
-    assert 'waits for a person: approval' in result.stdout + result.stderr
+    assert 'is waiting for a person: approval' in result.stdout + result.stderr
     assert 'Traceback' not in result.stderr and 'asyncgen' not in result.stderr
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from engine.records import RunId
-from engine.workspace import CommandResult, Limits, Sandbox, Workspace, Workspaces
+from engine.workspace import CommandResult, Confinement, Limits, Sandbox, Workspace, Workspaces
 from engine.workspace.sandbox import seccomp
 from tests import tree
 
@@ -38,7 +38,7 @@ async def attempt(
     command = (
         ['sh', '-c', script] if not script.startswith('import ') else [sys.executable, '-I', '-c', script]
     )
-    ran = await sandbox.run(command, workspace, limits=limits)
+    ran = await sandbox.run(command, workspace, Confinement(limits=limits))
     assert not ran.unsafe and SECRET not in ran.output, ran.output
     return ran
 
@@ -227,7 +227,7 @@ try:
 except OSError:
     print('no name')
 """
-        ran = await sandbox.run([sys.executable, '-I', '-c', script], workspace, limits=SMALL)
+        ran = await sandbox.run([sys.executable, '-I', '-c', script], workspace, Confinement(limits=SMALL))
         assert 'connected' not in ran.output and 'found' not in ran.output and ran.output.count('no') == 5
         server.settimeout(0.1)
         with pytest.raises(TimeoutError):
@@ -335,19 +335,9 @@ for name, number in {calls}.items():
 
 
 UNWANTED = [
-    'bpf',
-    'keyctl',
-    'mount',
-    'perf_event_open',
-    'io_uring_setup',
-    'memfd_create',
-    'clone3',
-    'shmget',
-    'semget',
-    'msgget',
-    'unshare',
-    'clone',
-]
+    'bpf', 'keyctl', 'mount', 'perf_event_open', 'io_uring_setup', 'memfd_create', 'clone3', 'shmget',
+    'semget', 'msgget', 'unshare', 'clone',
+]  # fmt: skip
 
 
 async def test_only_the_socket_kinds_that_commands_need_are_allowed(

@@ -14,7 +14,7 @@ import pytest
 from engine.errors import ToolError
 from engine.host.clock import settle
 from engine.records import RunId
-from engine.workspace import Limits, Sandbox, Workspace, Workspaces
+from engine.workspace import Confinement, Limits, Sandbox, Workspace, Workspaces
 from engine.workspace.sandbox.process import run_process
 from tests.support.harness import until
 
@@ -41,9 +41,9 @@ async def test_a_result_says_how_it_ended(either: Sandbox, workspace: Workspace)
     killed = await either.run(['sh', '-c', 'kill -9 $$'], workspace)
     assert killed.code == 137 and killed.ended == 'exit'
     assert (await either.run(['no-such-program'], workspace)).code != 0 if not ran.unsafe else True
-    slow = await either.run(['sleep', '9'], workspace, limits=Limits(seconds=0.3))
+    slow = await either.run(['sleep', '9'], workspace, Confinement(limits=Limits(seconds=0.3)))
     assert slow.ended == 'time' and slow.seconds < 3
-    many = await either.run(['yes'], workspace, limits=Limits(output=5_000))
+    many = await either.run(['yes'], workspace, Confinement(limits=Limits(output=5_000)))
     assert many.ended == 'output'
 
 
@@ -70,7 +70,7 @@ async def test_output_is_streamed_and_complete(either: Sandbox, workspace: Works
 async def test_the_workspace_is_shared_with_the_tools(either: Sandbox, workspace: Workspace) -> None:
     await workspace.write('bin/run', b'#!/bin/sh\necho "$GREETING" > made; cat input', executable=True)
     await workspace.write('input', b'given')
-    ran = await either.run(['bin/run'], workspace, variables={'GREETING': 'hello'})
+    ran = await either.run(['bin/run'], workspace, Confinement(variables={'GREETING': 'hello'}))
     assert ran.output == 'given' and await workspace.read('made') == b'hello\n'
     await workspace.write('made', b'again')
     ran = await either.run(['sh', '-c', 'cat made; echo more >> made; rm input; mkdir -m 0 shut'], workspace)

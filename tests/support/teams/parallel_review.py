@@ -22,7 +22,9 @@ TASK = 'Write a module that adds.'
 class WordSandbox(Sandbox):
     """Runs nothing: a folder passes if its file work.txt does not say `bad`."""
 
-    async def run(self, command: Sequence[str], workspace: Workspace, **options: Any) -> CommandResult:
+    async def run(
+        self, command: Sequence[str], workspace: Workspace, *how: Any, **more: Any
+    ) -> CommandResult:
         mark = command[4]
         text = (await workspace.read('work.txt')).decode()
         return CommandResult(

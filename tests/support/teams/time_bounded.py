@@ -90,7 +90,7 @@ def team(**members: Answer | Any) -> Answer:
 class QuickSandbox(Sandbox):
     """Runs no program: `check` passes if `double.py` is right; everything else fails."""
 
-    async def run(self, command: Any, workspace: Workspace, **options: Any) -> CommandResult:
+    async def run(self, command: Any, workspace: Workspace, *how: Any, **more: Any) -> CommandResult:
         try:
             right = '2 * x' in (await workspace.read('double.py')).decode()
         except ToolError:

@@ -30,6 +30,7 @@ from engine.operations import (
     Endpoints,
     Forking,
     McpServers,
+    Rehearsing,
     Retaining,
     Steering,
 )
@@ -57,7 +58,7 @@ from ui.api.client.watching import watch_run
 from ui.api.records import FamilyMember, SavedTest, ServerInfo, StorageUse
 from ui.api.wire import decode, dump, to_record
 from ui.app.access.operations import AccountOperations
-from ui.formatting.parameters import PatternInfo, PatternList
+from ui.formatting.fields.parameters import PatternInfo, PatternList
 
 WAIT_SECONDS = 30.0
 """Seconds that one request waits for a result before the next one is sent."""
@@ -143,6 +144,7 @@ class HttpConductor:
         self.preview_cleanup = retaining.preview_cleanup
         self.clean_up = retaining.clean_up
         checking = remote(Checking, self._ask)
+        self.rehearse = remote(Rehearsing, self._ask).rehearse
         self.compare = checking.compare
         self.audit = checking.audit
 

@@ -83,10 +83,6 @@ class Connection:
         """Return the records at a path. Raises `EngineError`."""
         return [decode(record, item) for item in await self.get(path, **query)]
 
-    async def one_of(self, record: type[R], path: str, body: Any = None, *, method: str = 'POST') -> R:
-        """Do something that must not happen twice; return the record of its result. Raises `EngineError`."""
-        return decode(record, await self.do(path, body, method=method))
-
     async def create(self, path: str, body: Any) -> Any:
         """Create something once, however often the request is retried. Raises `EngineError`."""
         key = {'Idempotency-Key': uuid.uuid4().hex}

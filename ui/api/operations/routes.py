@@ -20,7 +20,7 @@ from ui.api.operations.shape import RequestShape, field_info, labelled, shape_of
 from ui.api.problems import problems
 from ui.api.routes.launch import start_once
 from ui.api.wire import wire, wire_type
-from ui.formatting.record_fields import record_fields
+from ui.formatting.fields.record_fields import record_fields
 
 BASE = '/api/v1/'
 

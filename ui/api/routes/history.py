@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path
 
 from engine import Conductor, LocalConductor
 from engine.history import RegressionResult, RegressionTest
@@ -18,7 +18,6 @@ from ui.api.wire import to_record, wire
 
 router = APIRouter(tags=['History'])
 Seq = Annotated[int, Path(ge=1, le=MAX_NUMBER)]
-Compared = Annotated[str, Query(max_length=100, description="A run's id.")]
 
 
 @router.get('/traffic', response_model=wire(Traffic))

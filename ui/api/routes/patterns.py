@@ -14,7 +14,7 @@ from ui.api.dependencies import CollapseAgents, Engine, contents
 from ui.api.problems import problems
 from ui.api.wire import wire
 from ui.formatting.diagram.rendering import export_chart
-from ui.formatting.parameters import PatternInfo, PatternList, describe_pattern, describe_patterns
+from ui.formatting.fields.parameters import PatternInfo, PatternList, describe_pattern, describe_patterns
 
 router = APIRouter(prefix='/patterns', tags=['Patterns'])
 DiagramFormat = Literal['mermaid', 'dot', 'svg']

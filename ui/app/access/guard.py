@@ -254,7 +254,10 @@ def runs_of(operation: Operation, arguments: inspect.BoundArguments) -> list[Run
 
 
 def _details(operation: Operation, bound: inspect.BoundArguments) -> dict[str, Any]:
-    """Return what the audit log quotes: of an operation that is not on runs, also what it is on."""
+    """Return what the audit log quotes: of an operation that is not on runs, also what it is on.
+
+    That is its first positional text, logged as `name`: an operation takes secrets by keyword only.
+    """
     arguments = dict(bound.arguments)
     arguments |= arguments.pop('changes', {}) if isinstance(arguments.get('changes'), Mapping) else {}
     if isinstance(launch := arguments.get('launch'), Launch):

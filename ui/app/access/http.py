@@ -11,6 +11,7 @@ from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
 
 from engine.errors import JournalError, SignedOut
 from engine.records import RunId
@@ -59,16 +60,17 @@ class RequireLogin:
         try:
             identity = await identify(access, scope)
         except JournalError as error:
-            await _refuse(scope, receive, send, 503, 'journal-unavailable', str(error))
+            await _refusal(scope, 503, 'journal-unavailable', str(error))(scope, receive, send)
             return
         if identity is None:
             if _is_open(scope, path):
                 await self._app(scope, receive, send)
             else:
-                await _reject_anonymous(scope, receive, send, headers)
+                await _answer_anonymous(scope, headers)(scope, receive, send)
             return
         if identity.is_session and not is_own(scope, headers):
-            await _refuse(scope, receive, send, 403, 'other-site', 'pages of other sites may not do this')
+            refused = _refusal(scope, 403, 'other-site', 'pages of other sites may not do this')
+            await refused(scope, receive, send)
             return
         IDENTITY.set(identity)
         scope.setdefault('state', {})['identity'] = identity
@@ -174,7 +176,7 @@ def set_cookie(response: Response, scope: Scope, secret: str, *, secure: bool, s
         )
 
 
-async def _reject_anonymous(scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
+def _answer_anonymous(scope: Scope, headers: Headers) -> ASGIApp:
     asks_for_page = (
         scope['type'] == 'http'
         and scope['method'] in SAFE_METHODS
@@ -186,24 +188,17 @@ async def _reject_anonymous(scope: Scope, receive: Receive, send: Send, headers:
         query = scope.get('query_string', b'').decode('latin-1')
         target = scope['path'] + (f'?{query}' if query else '')
         suffix = '' if target == '/' else f'?next={quote(target, safe="")}'
-        response: Response = RedirectResponse(f'{LOGIN}{suffix}', 303, headers={'Cache-Control': 'no-store'})
-        await response(scope, receive, send)
-        return
-    await _refuse(
-        scope, receive, send, 401, 'signed-out', 'log in, or send a token: Authorization: Bearer ...'
-    )
+        return RedirectResponse(f'{LOGIN}{suffix}', 303, headers={'Cache-Control': 'no-store'})
+    return _refusal(scope, 401, 'signed-out', 'log in, or send a token: Authorization: Bearer ...')
 
 
-async def _refuse(  # noqa: PLR0913  (the application's three, and three that say why)
-    scope: Scope, receive: Receive, send: Send, status: int, kind: str, detail: str
-) -> None:
+def _refusal(scope: Scope, status: int, kind: str, detail: str) -> ASGIApp:
+    """Return the answer to a request or socket that is turned away."""
     if scope['type'] == 'websocket':
-        await send({'type': 'websocket.close', 'code': 1008, 'reason': detail[:120]})
-        return
+        return WebSocketClose(1008, detail[:120])
     headers = {'Cache-Control': 'no-store'} | ({'WWW-Authenticate': 'Bearer'} if status == 401 else {})
     if not scope['path'].startswith(API_PREFIXES):
-        await PlainTextResponse(detail, status, headers=headers)(scope, receive, send)
-        return
+        return PlainTextResponse(detail, status, headers=headers)
     body = {
         'type': f'urn:hemicycle:{kind}',
         'title': '',
@@ -212,6 +207,4 @@ async def _refuse(  # noqa: PLR0913  (the application's three, and three that sa
         'errors': [],
         'about': {},
     }
-    await JSONResponse(body, status, headers=headers, media_type='application/problem+json')(
-        scope, receive, send
-    )
+    return JSONResponse(body, status, headers=headers, media_type='application/problem+json')

@@ -44,7 +44,7 @@ def list_agents(*, session: Session) -> None:
 
 @with_session('as_json', 'server')
 def test(
-    name: Annotated[str, typer.Argument(metavar='NAME', help='The name of the agent.', show_default=False)],
+    name: Annotated[str, typer.Argument(metavar='NAME', help='The name of the agent.')],
     *,
     session: Session,
 ) -> None:

@@ -35,15 +35,12 @@ def draw(  # noqa: PLR0913  (its arguments are the command's)
     ] = 'mermaid',
     output: Annotated[
         Path | None,
-        typer.Option(metavar='FILE', help='File to write. Default: standard output.', show_default=False),
+        typer.Option(metavar='FILE', help='File to write. Default: standard output.'),
     ] = None,
     sets: Annotated[
         list[str] | None,
         typer.Option(
-            '--set',
-            metavar='NAME=VALUE',
-            help='A parameter that the chart depends on. Repeatable.',
-            show_default=False,
+            '--set', metavar='NAME=VALUE', help='A parameter that the chart depends on. Repeatable.'
         ),
     ] = None,
     folded: Annotated[bool, typer.Option('--folded', help='Draw each agent as one state.')] = False,

@@ -42,9 +42,7 @@ hemicycle endpoint remove house
 ```
 
 Exit code: **0** done · **1** a test failed · **2** bad input, or refused"""
-Name = Annotated[
-    str, typer.Argument(metavar='NAME', help='Its models are called NAME/MODEL.', show_default=False)
-]
+Name = Annotated[str, typer.Argument(metavar='NAME', help='Its models are called NAME/MODEL.')]
 NOTES = {
     'provider': OptionNote(parse=functools.partial(checked_choice, '--provider', sorted(PROVIDERS))),
     'url': OptionNote(parse=functools.partial(checked_address, '--url')),
@@ -79,9 +77,7 @@ def list_endpoints(*, session: Session) -> None:
 
 @with_session('as_json', 'server')
 def test(
-    name: Annotated[
-        str, typer.Argument(metavar='NAME', help='The endpoint; by default all.', show_default=False)
-    ] = '',
+    name: Annotated[str, typer.Argument(metavar='NAME', help='The endpoint; by default all.')] = '',
     *,
     session: Session,
 ) -> None:

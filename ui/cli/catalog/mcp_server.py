@@ -44,7 +44,7 @@ hemicycle mcp-server remove git
 Exit code: **0** done · **1** a test failed · **2** bad input, or refused"""
 Name = Annotated[
     str,
-    typer.Argument(metavar='NAME', help='Its tools are called NAME_TOOL.', show_default=False),
+    typer.Argument(metavar='NAME', help='Its tools are called NAME_TOOL.'),
 ]
 NOTES = {
     'command': OptionNote(hint=' With its arguments.'),
@@ -80,9 +80,7 @@ def list_servers(*, session: Session) -> None:
 
 @with_session('as_json', 'server')
 def test(
-    name: Annotated[
-        str, typer.Argument(metavar='NAME', help='The server; by default all.', show_default=False)
-    ] = '',
+    name: Annotated[str, typer.Argument(metavar='NAME', help='The server; by default all.')] = '',
     *,
     session: Session,
 ) -> None:

@@ -11,7 +11,7 @@ from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
 from ui.cli.remote import find_patterns
 from ui.cli.session import Session, with_session
-from ui.formatting.parameters import PatternInfo, PatternList, main_parameter
+from ui.formatting.fields.parameters import PatternInfo, PatternList, main_parameter
 from ui.formatting.plain_text import strip_control
 
 EPILOG = """Examples:

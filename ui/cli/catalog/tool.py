@@ -34,14 +34,12 @@ hemicycle tool test calculator --set expression="2 + 2"
 ```
 
 Exit code: **0** done · **1** the tool failed · **2** bad input, or refused"""
-ToolName = Annotated[str, typer.Argument(metavar='TOOL', help='The name of the tool.', show_default=False)]
+ToolName = Annotated[str, typer.Argument(metavar='TOOL', help='The name of the tool.')]
 
 
 @with_session('patterns', 'as_json', 'server')
 def list_tools(
-    category: Annotated[
-        str, typer.Option(metavar='CATEGORY', help='Only those of this category.', show_default=False)
-    ] = '',
+    category: Annotated[str, typer.Option(metavar='CATEGORY', help='Only those of this category.')] = '',
     *,
     session: Session,
 ) -> None:
@@ -76,19 +74,13 @@ def test(
     name: ToolName,
     sets: Annotated[
         list[str] | None,
-        typer.Option(
-            '--set',
-            metavar='NAME=VALUE',
-            help='An argument, as text or JSON. Repeatable.',
-            show_default=False,
-        ),
+        typer.Option('--set', metavar='NAME=VALUE', help='An argument, as text or JSON. Repeatable.'),
     ] = None,
     model: Annotated[
         str,
         typer.Option(
             metavar='NAME',
             help="The model that answers the tool's own questions; by default the simulated one.",
-            show_default=False,
         ),
     ] = '',
     *,

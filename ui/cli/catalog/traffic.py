@@ -20,9 +20,9 @@ from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
 from ui.cli.record_options import with_options
 from ui.cli.session import Session, with_session
+from ui.formatting.diagram.traffic import EdgeHeat, Heat, StateHeat, fork_note
 from ui.formatting.plain_text import one_line
 from ui.formatting.steps import duration, edge_text, path_text
-from ui.formatting.traffic import EdgeHeat, Heat, StateHeat, fork_note
 from ui.formatting.values import percent
 
 EPILOG = """Examples:

@@ -38,7 +38,7 @@ A condition is written as in Python, with `and`, `or`, `not`, comparisons, `in`,
 {NAMES}
 
 {CODES}"""
-StateOption = Annotated[str, typer.Option(metavar='STATE', help='The path of a state.', show_default=False)]
+StateOption = Annotated[str, typer.Option(metavar='STATE', help='The path of a state.')]
 
 
 @with_session('patterns', 'database', 'server')
@@ -57,12 +57,8 @@ def add(  # noqa: PLR0913  (its arguments are the command's)
     run: RunName = 'last',
     enter: StateOption = '',
     leave: StateOption = '',
-    edge: Annotated[
-        str, typer.Option(metavar='A>B', help='A transition between two states.', show_default=False)
-    ] = '',
-    when: Annotated[
-        str, typer.Option(metavar='CONDITION', help='Condition; see below.', show_default=False)
-    ] = '',
+    edge: Annotated[str, typer.Option(metavar='A>B', help='A transition between two states.')] = '',
+    when: Annotated[str, typer.Option(metavar='CONDITION', help='Condition; see below.')] = '',
     once: Annotated[bool, typer.Option('--once', help='Only once.')] = False,
     region: Annotated[
         bool, typer.Option('--region', help='Pause only the region that hit it; others continue.')
@@ -88,9 +84,7 @@ def remove(
     run: RunName,
     names: Annotated[
         list[str],
-        typer.Argument(
-            metavar='N...', help='Their numbers, as `list` shows them, or `all`.', show_default=False
-        ),
+        typer.Argument(metavar='N...', help='Their numbers, as `list` shows them, or `all`.'),
     ],
     *,
     session: Session,
@@ -105,9 +99,7 @@ def remove(
 @with_session('patterns', 'database', 'synchronous', 'server')
 def test(
     run: RunName,
-    condition: Annotated[
-        str, typer.Argument(metavar='CONDITION', help='Condition; see below.', show_default=False)
-    ],
+    condition: Annotated[str, typer.Argument(metavar='CONDITION', help='Condition; see below.')],
     *,
     session: Session,
 ) -> None:

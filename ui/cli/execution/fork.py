@@ -149,7 +149,7 @@ def start(  # noqa: PLR0913  (its arguments are the command's)
             beyond=cast(Any, beyond),
         )
         await print_turn(conductor, info, at)
-        await confirm_cost(session, conductor, run_id, at, [variation], yes=yes)
+        await confirm_cost(conductor, run_id, at, [variation], yes=yes)
         return await conductor.fork(run_id, at, title=title, paused=paused, overrides=variation)
 
     start_and_show(session, run, begin)
@@ -162,7 +162,7 @@ def rerun(
     """Run again from the first step with the same parameters, models, seed, options and budget."""
 
     async def begin(conductor: Conductor, run_id: RunId) -> RunId:
-        await confirm_cost(session, conductor, run_id, 0, [ForkOverrides(before='live')], yes=yes)
+        await confirm_cost(conductor, run_id, 0, [ForkOverrides(before='live')], yes=yes)
         return await conductor.rerun(run_id, title=title, paused=paused)
 
     start_and_show(session, run, begin)
@@ -176,7 +176,7 @@ def retry(
 
     async def begin(conductor: Conductor, run_id: RunId) -> RunId:
         last = await conductor.retry_at(run_id)
-        await confirm_cost(session, conductor, run_id, last, [ForkOverrides()], yes=yes)
+        await confirm_cost(conductor, run_id, last, [ForkOverrides()], yes=yes)
         return await conductor.retry(run_id, title=title, paused=paused)
 
     start_and_show(session, run, begin)
@@ -189,8 +189,7 @@ async def print_turn(conductor: Conductor, info: RunInfo, at: int) -> None:
         typer.echo(turn_sentence(at, end), err=True)
 
 
-async def confirm_cost(  # noqa: PLR0913  (what the commands share)
-    session: Session,
+async def confirm_cost(
     conductor: Conductor,
     run: RunId,
     at: int,
@@ -204,7 +203,7 @@ async def confirm_cost(  # noqa: PLR0913  (what the commands share)
         return
     typer.echo(sentence, err=True)
     before = (await conductor.info(run)).models
-    print_reach(session.catalog, [name for one in variations for name in {**before, **one.models}.values()])
+    print_reach(conductor.catalog, [name for one in variations for name in {**before, **one.models}.values()])
     if yes:
         return
     if not sys.stdin.isatty():

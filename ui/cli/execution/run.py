@@ -20,7 +20,7 @@ from ui.cli.options import PatternName
 from ui.cli.output.reporters import JsonReporter, ProgressReporter, QuietReporter, Reporter
 from ui.cli.remote import find_pattern, server_at_work
 from ui.cli.session import Session, with_session
-from ui.formatting.parameters import describe_pattern
+from ui.formatting.fields.parameters import describe_pattern
 
 EPILOG = f"""Examples:
 
@@ -43,8 +43,7 @@ def run(
         str | None,
         typer.Option(
             help="The text to work on: short for the pattern's main text parameter. `-` reads it from"
-            ' standard input.',
-            show_default=False,
+            ' standard input.'
         ),
     ] = None,
     sets: Annotated[
@@ -53,7 +52,6 @@ def run(
             '--set',
             metavar='NAME=VALUE',
             help="A parameter's value; a list or an object as JSON, text as it is. Repeatable.",
-            show_default=False,
         ),
     ] = None,
     *,

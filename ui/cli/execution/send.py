@@ -19,7 +19,7 @@ from ui.cli.execution.questions import ask_in_terminal, question_lines
 from ui.cli.execution.run import reporter_for
 from ui.cli.exit_codes import CODES, ExitCode
 from ui.cli.inputs import parse_data
-from ui.cli.options import RunName
+from ui.cli.options import EventValues, RunName
 from ui.cli.output.reporters import print_json
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import one_line, strip_control
@@ -50,21 +50,10 @@ def send(
     at: Annotated[
         str,
         typer.Option(
-            '--at',
-            metavar='STATE',
-            help='The active state it is for. Default: every state that accepts it.',
-            show_default=False,
+            '--at', metavar='STATE', help='The active state it is for. Default: every state that accepts it.'
         ),
     ] = '',
-    sets: Annotated[
-        list[str] | None,
-        typer.Option(
-            '--set',
-            metavar='NAME=VALUE',
-            help='A value of the event, as text or JSON. Repeatable.',
-            show_default=False,
-        ),
-    ] = None,
+    sets: EventValues = None,
     *,
     session: Session,
 ) -> None:

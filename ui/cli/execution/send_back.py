@@ -26,12 +26,8 @@ hemicycle fork send-back last racer2 "Keep the old name of the function."
 @with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'synchronous', 'server')
 def send_back(
     run: RunName,
-    agent: Annotated[
-        str, typer.Argument(metavar='AGENT', help='The agent that is to continue.', show_default=False)
-    ],
-    text: Annotated[
-        str, typer.Argument(metavar='TEXT', help='What it is to do, as its next message.', show_default=False)
-    ],
+    agent: Annotated[str, typer.Argument(metavar='AGENT', help='The agent that is to continue.')],
+    text: Annotated[str, typer.Argument(metavar='TEXT', help='What it is to do, as its next message.')],
     *,
     session: Session,
 ) -> None:

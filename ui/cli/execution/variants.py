@@ -50,9 +50,7 @@ def variants(  # noqa: PLR0913  (its arguments are the command's)
     run: RunName,
     file: Annotated[
         str,
-        typer.Argument(
-            metavar='FILE', help='The variants; `-` reads them from standard input.', show_default=False
-        ),
+        typer.Argument(metavar='FILE', help='The variants; `-` reads them from standard input.'),
     ],
     at: Annotated[int, typer.Option('--at', min=0, help='Fork from this step; 0 is before the first.')],
     paused: Paused = False,
@@ -71,7 +69,7 @@ def variants(  # noqa: PLR0913  (its arguments are the command's)
         async with open_conductor(session) as conductor:
             run_id = await find_run(conductor, run)
             await print_turn(conductor, await conductor.info(run_id), at)
-            await confirm_cost(session, conductor, run_id, at, list(chosen.values()), yes=yes)
+            await confirm_cost(conductor, run_id, at, list(chosen.values()), yes=yes)
             forks = await conductor.fork_all(run_id, at, chosen, paused=paused)
             for name, new in zip(chosen, forks, strict=True):
                 typer.echo(strip_control(f'{new}  {one_line(name, 100)}'), err=True)

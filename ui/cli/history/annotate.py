@@ -29,7 +29,7 @@ hemicycle fork choose 81c
 
 RunNames = Annotated[
     list[str],
-    typer.Argument(metavar='RUN...', help='Ids, unique prefixes of them, or `last`.', show_default=False),
+    typer.Argument(metavar='RUN...', help='Ids, unique prefixes of them, or `last`.'),
 ]
 FIELD_OPTIONS = {'title': '--title', 'tags': '--tag', 'note': '--note'}
 
@@ -37,30 +37,22 @@ FIELD_OPTIONS = {'title': '--title', 'tags': '--tag', 'note': '--note'}
 @with_session('as_json', 'database', 'server')
 def change(  # noqa: PLR0913  (its arguments are the command's)
     runs: RunNames,
-    title: Annotated[
-        str | None, typer.Option(metavar='TEXT', help='Name shown in lists.', show_default=False)
-    ] = None,
-    tags: Annotated[
-        list[str] | None, typer.Option('--tag', help='Add this tag. Repeatable.', show_default=False)
-    ] = None,
+    title: Annotated[str | None, typer.Option(metavar='TEXT', help='Name shown in lists.')] = None,
+    tags: Annotated[list[str] | None, typer.Option('--tag', help='Add this tag. Repeatable.')] = None,
     untag: Annotated[
         list[str] | None,
-        typer.Option('--untag', metavar='TAG', help='Remove this tag. Repeatable.', show_default=False),
+        typer.Option('--untag', metavar='TAG', help='Remove this tag. Repeatable.'),
     ] = None,
     note: Annotated[
         str | None,
-        typer.Option(metavar='TEXT', help='A note on the run; "" removes it.', show_default=False),
+        typer.Option(metavar='TEXT', help='A note on the run; "" removes it.'),
     ] = None,
     private: Annotated[
         bool | None,
-        typer.Option(help='Whether only its author and administrators can see it.', show_default=False),
+        typer.Option(help='Whether only its author and administrators can see it.'),
     ] = None,
-    starred: Annotated[
-        bool | None, typer.Option(help='Whether it is starred, to find it again.', show_default=False)
-    ] = None,
-    pinned: Annotated[
-        bool | None, typer.Option(help='Whether it is at the top of the list.', show_default=False)
-    ] = None,
+    starred: Annotated[bool | None, typer.Option(help='Whether it is starred, to find it again.')] = None,
+    pinned: Annotated[bool | None, typer.Option(help='Whether it is at the top of the list.')] = None,
     *,
     session: Session,
 ) -> None:

@@ -34,9 +34,7 @@ hemicycle runs artifact save 3f9 results/
 AgentName = Annotated[
     str,
     typer.Option(
-        metavar='AGENT',
-        help='Only those of this agent; required if several have one of that name.',
-        show_default=False,
+        metavar='AGENT', help='Only those of this agent; required if several have one of that name.'
     ),
 ]
 
@@ -89,7 +87,7 @@ def list_artifacts(
 @with_session('as_json', 'database', 'files', 'server')
 def show(
     run: RunName,
-    name: Annotated[str, typer.Argument(metavar='NAME', help='The artifact.', show_default=False)],
+    name: Annotated[str, typer.Argument(metavar='NAME', help='The artifact.')],
     agent: AgentName = '',
     at: AtStep = None,
     *,
@@ -117,9 +115,7 @@ def save(
     run: RunName,
     folder: Annotated[
         Path,
-        typer.Argument(
-            metavar='FOLDER', file_okay=False, help='Write them to this folder.', show_default=False
-        ),
+        typer.Argument(metavar='FOLDER', file_okay=False, help='Write them to this folder.'),
     ],
     agent: AgentName = '',
     at: AtStep = None,

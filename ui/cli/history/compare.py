@@ -23,13 +23,13 @@ from ui.formatting.comparison import (
     FACETS,
     KINDS,
     comparison_notes,
-    edges_text,
     measures,
     row_other,
     row_text,
     verdict_sentence,
 )
 from ui.formatting.plain_text import one_line, strip_control
+from ui.formatting.steps import edges_text
 
 EPILOG = f"""Examples:
 
@@ -51,11 +51,7 @@ def compare(
     a: RunName,
     b: Annotated[
         str,
-        typer.Argument(
-            metavar='OTHER',
-            help='The other run; by default the one that RUN was forked from.',
-            show_default=False,
-        ),
+        typer.Argument(metavar='OTHER', help='The other run; by default the one that RUN was forked from.'),
     ] = '',
     steps: Annotated[
         bool, typer.Option('--steps', help='Every step of both, side by side.', rich_help_panel=SHOWN)

@@ -57,7 +57,6 @@ def export(  # noqa: PLR0913  (its arguments are the command's)
             metavar='FILE',
             help='The file to write; `-` is standard output. By default in this folder, named after the run. '
             '`.jsonl`, `.jsonl.gz` and `.md` choose the format if no option does.',
-            show_default=False,
         ),
     ] = '',
     *,

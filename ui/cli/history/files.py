@@ -32,7 +32,7 @@ hemicycle runs file diff 3f9 | git apply
 
 AgentName = Annotated[
     str,
-    typer.Option(metavar='AGENT', help='The agent; required if several have a folder.', show_default=False),
+    typer.Option(metavar='AGENT', help='The agent; required if several have a folder.'),
 ]
 
 
@@ -58,9 +58,7 @@ def save(
     run: RunName,
     folder: Annotated[
         Path,
-        typer.Argument(
-            metavar='FOLDER', file_okay=False, help='Write the files to this folder.', show_default=False
-        ),
+        typer.Argument(metavar='FOLDER', file_okay=False, help='Write the files to this folder.'),
     ],
     agent: AgentName = '',
     at: AtStep = None,

@@ -37,16 +37,13 @@ def merge(  # noqa: PLR0913  (its arguments are the command's)
     run: RunName = 'last',
     agent: Annotated[
         str,
-        typer.Option(
-            metavar='AGENT', help='Whose work to merge; by default the best candidate.', show_default=False
-        ),
+        typer.Option(metavar='AGENT', help='Whose work to merge; by default the best candidate.'),
     ] = '',
     into: Annotated[
         str,
         typer.Option(
             metavar='BRANCH',
             help='The branch to merge into; by default the current one. Created if it does not exist.',
-            show_default=False,
         ),
     ] = '',
     only: Annotated[
@@ -74,9 +71,7 @@ def merge(  # noqa: PLR0913  (its arguments are the command's)
     hunks: Annotated[
         bool, typer.Option('--hunks', help="List the agents' changes with their numbers, and stop.")
     ] = False,
-    message: Annotated[
-        str, typer.Option('--message', '-m', help='The commit message.', show_default=False)
-    ] = '',
+    message: Annotated[str, typer.Option('--message', '-m', help='The commit message.')] = '',
     dry_run: Annotated[bool, typer.Option('--dry-run', help='Show what would change, and stop.')] = False,
     patch: Annotated[bool, typer.Option('--patch', help='Print a patch, and merge nothing.')] = False,
     request: Annotated[

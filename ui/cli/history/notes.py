@@ -14,9 +14,10 @@ from engine.records import MAX_NUMBER, RunId
 from ui.cli.conductors import find_run, open_reader
 from ui.cli.options import RunName
 from ui.cli.output.reporters import print_json
-from ui.cli.output.step_text import console, format_time
+from ui.cli.output.step_text import console
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
+from ui.formatting.values import moment_text
 
 EPILOG = """Examples:
 
@@ -28,11 +29,9 @@ hemicycle runs note remove 3f9 4
 ```"""
 Number = Annotated[
     int,
-    typer.Argument(
-        min=1, max=MAX_NUMBER, metavar='NOTE', help='Its number, as `list` shows it.', show_default=False
-    ),
+    typer.Argument(min=1, max=MAX_NUMBER, metavar='NOTE', help='Its number, as `list` shows it.'),
 ]
-Text = Annotated[str, typer.Argument(metavar='TEXT', help='The text of the note.', show_default=False)]
+Text = Annotated[str, typer.Argument(metavar='TEXT', help='The text of the note.')]
 
 
 @with_session('as_json', 'database', 'server')
@@ -45,9 +44,7 @@ def list_notes(run: RunName = 'last', *, session: Session) -> None:
 def add(
     run: RunName,
     text: Text,
-    at: Annotated[
-        int, typer.Option(min=1, metavar='STEP', help='The step that the note is on.', show_default=False)
-    ],
+    at: Annotated[int, typer.Option(min=1, metavar='STEP', help='The step that the note is on.')],
     *,
     session: Session,
 ) -> None:
@@ -83,7 +80,7 @@ def _change(
             if session.as_json:
                 print_json(**asdict(note))
                 continue
-            moment, text = format_time(note.created), strip_control(note.text)
+            moment, text = moment_text(note.created), strip_control(note.text)
             out.print(f'{note.id:4}  step {note.seq:<5} {moment}  {text}')
         if not notes and not session.as_json:
             out.print('no notes', style='dim')

@@ -54,9 +54,7 @@ def restore(runs: RunNames, *, session: Session) -> None:
 
 @with_session('database', 'files', 'server')
 def purge(
-    runs: Annotated[
-        list[str] | None, typer.Argument(metavar='RUN...', help='Deleted runs.', show_default=False)
-    ] = None,
+    runs: Annotated[list[str] | None, typer.Argument(metavar='RUN...', help='Deleted runs.')] = None,
     everything: Annotated[bool, typer.Option('--all', help='All deleted runs.')] = False,
     *,
     session: Session,

@@ -15,11 +15,12 @@ from ui.cli.conductors import open_reader
 from ui.cli.history.run_filters import FILTERS, run_filters, run_query
 from ui.cli.options import SHOWN
 from ui.cli.output.reporters import print_json
-from ui.cli.output.step_text import console, format_time, status_in_color
+from ui.cli.output.step_text import console, status_in_color
 from ui.cli.record_options import with_options
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import one_line
 from ui.formatting.usage import cost_text, token_count
+from ui.formatting.values import moment_text
 
 EPILOG = """Examples:
 
@@ -93,7 +94,7 @@ def _row(info: RunInfo) -> tuple[Text | str, ...]:
         str(info.id),
         status_in_color(info.status, info.error),
         Text(info.pattern),
-        format_time(info.created),
+        moment_text(info.created),
         str(info.seq),
         token_count(info.usage, info.usage.total),
         cost_text(info.usage),

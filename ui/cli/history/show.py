@@ -14,10 +14,11 @@ from engine.records import RunInfo, View
 from ui.cli.conductors import find_run, open_reader
 from ui.cli.options import RunName
 from ui.cli.output.errors import CommandError
-from ui.cli.output.reporters import SIMULATED, print_json
+from ui.cli.output.reporters import print_json
 from ui.cli.output.run_report import RunReport
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
+from ui.formatting.values import SIMULATED
 
 EPILOG = """Examples:
 
@@ -30,7 +31,7 @@ hemicycle show 3f9 --json | jq .view.memory
 
 AtStep = Annotated[
     int | None,
-    typer.Option(min=1, metavar='STEP', help='The run as it was at this step.', show_default=False),
+    typer.Option(min=1, metavar='STEP', help='The run as it was at this step.'),
 ]
 
 

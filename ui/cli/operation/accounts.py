@@ -25,8 +25,7 @@ from ui.cli.record_options import OptionNote, record_options, with_options
 from ui.cli.remote import connect
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
-from ui.formatting.values import count
-from ui.web.exports.text import format_moment
+from ui.formatting.values import count, moment_text
 
 T = TypeVar('T')
 
@@ -46,7 +45,7 @@ hemicycle user log --who ada --action start
 hemicycle user log --since 2026-11-01 --csv > audit.csv
 ```"""
 ROLE_HELP = '`viewer` can view runs, `operator` can also start and control them, `admin` can do everything.'
-Name = Annotated[str, typer.Argument(metavar='NAME', help='The name of the account.', show_default=False)]
+Name = Annotated[str, typer.Argument(metavar='NAME', help='The name of the account.')]
 TIMES = {
     name: OptionNote(
         metavar='TIME',
@@ -140,7 +139,7 @@ def remove_user(name: Name, *, session: Session) -> None:
 @with_session('database', 'server')
 def change_user(
     name: Name,
-    role: Annotated[Role | None, typer.Option('--role', help=ROLE_HELP, show_default=False)] = None,
+    role: Annotated[Role | None, typer.Option('--role', help=ROLE_HELP)] = None,
     password: Annotated[
         bool,
         typer.Option('--password', help='Ask for a new password, which can also be given on standard input.'),
@@ -178,9 +177,7 @@ def change_user(
 @with_session('database', 'server')
 def add_token(
     name: Name,
-    label: Annotated[
-        str, typer.Argument(metavar='LABEL', help='The purpose of the token.', show_default=False)
-    ],
+    label: Annotated[str, typer.Argument(metavar='LABEL', help='The purpose of the token.')],
     role: RoleOption = Role.OPERATOR,
     days: Annotated[float, typer.Option(help='Days until it expires; 0 means never.', min=0)] = 90,
     *,
@@ -217,7 +214,7 @@ def list_tokens(
 
 @with_session('database', 'server')
 def remove_token(
-    id: Annotated[str, typer.Argument(metavar='ID', help='The id, as `list` shows it.', show_default=False)],
+    id: Annotated[str, typer.Argument(metavar='ID', help='The id, as `list` shows it.')],
     *,
     session: Session,
 ) -> None:
@@ -281,7 +278,7 @@ def _print(rows: list[dict[str, object]], as_json: bool, empty: str) -> None:
 
 
 def _day(moment: float) -> str:
-    return format_moment(moment) if moment else ''
+    return moment_text(moment, 'UTC', seconds=False) if moment else ''
 
 
 def _with_article(role: Role) -> str:

@@ -30,10 +30,7 @@ def serve(
     models: Annotated[
         list[str] | None,
         typer.Option(
-            '--model',
-            metavar='[ROLE=]NAME',
-            help='The model, for one role or for all others. Repeatable.',
-            show_default=False,
+            '--model', metavar='[ROLE=]NAME', help='The model, for one role or for all others. Repeatable.'
         ),
     ] = None,
     *,

@@ -17,7 +17,7 @@ from ui.cli.conductors import open_reader
 from ui.cli.exit_codes import CODES, ExitCode
 from ui.cli.output.errors import CommandError
 from ui.cli.session import Session, with_session
-from ui.formatting.values import count
+from ui.formatting.values import count, moment_text
 from ui.server.grace import exit_cleanly
 
 EPILOG = f"""Examples:
@@ -39,11 +39,7 @@ Audit = Annotated[
 def backup(
     target: Annotated[
         Path | None,
-        typer.Argument(
-            metavar='FILE',
-            help='The archive; by default in this folder, named after the date.',
-            show_default=False,
-        ),
+        typer.Argument(metavar='FILE', help='The archive; by default in this folder, named after the date.'),
     ] = None,
     check: Audit = True,
     *,
@@ -105,8 +101,7 @@ def _file(storage: Storage, settings: Settings, instead: str) -> Path:
 
 def describe(info: BackupInfo) -> str:
     """Summarize the content of a backup or a database."""
-    created = time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(info.created))
-    return f'{count(info.runs, "run")}, {count(info.steps, "step")}, as of {created}'
+    return f'{count(info.runs, "run")}, {count(info.steps, "step")}, as of {moment_text(info.created)}'
 
 
 async def audit_all(session: Session, settings: Settings) -> tuple[int, list[str], list[str]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from engine import Catalog, InvalidInput, LocalConductor
+from engine import InvalidInput, LocalConductor
 from engine.errors import JournalUnavailable
 from engine.host.clock import RealClock
 from engine.runtime import LiveRuns
@@ -26,7 +26,6 @@ from ui.cli.exit_codes import CODES
 from ui.cli.options import FLEET, LogShape, Namespace, TemporalAddress
 from ui.cli.output.errors import CommandError
 from ui.cli.session import Session, with_session
-from ui.server.access_settings import AccessSettings
 from ui.server.logs import RunLog, set_up_logging
 from ui.server.metrics import Metrics
 from ui.server.observed_journal import observe
@@ -40,6 +39,7 @@ from ui.server.serve import (
     valid_origin,
     valid_root_path,
 )
+from ui.server.settings import AccessSettings, ServerSettings
 from ui.server.telemetry import trace_exporters
 
 if TYPE_CHECKING:
@@ -86,7 +86,6 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
             help='Another site whose pages may use the API and the MCP server (CORS), such as'
             ' `https://tool.example`. Repeatable; none by default.',
             rich_help_panel=ADDRESS,
-            show_default=False,
         ),
     ] = None,
     url: Annotated[
@@ -97,7 +96,6 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
             envvar='HEMICYCLE_URL',
             help='The address at which people reach the server, such as `https://hemicycle.example`.',
             rich_help_panel=ADDRESS,
-            show_default=False,
         ),
     ] = '',
     root_path: Annotated[
@@ -109,7 +107,6 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
             help='The path below which a proxy serves it, such as `/hemicycle`; by default, what it sends as'
             ' `X-Forwarded-Prefix`.',
             rich_help_panel=ADDRESS,
-            show_default=False,
         ),
     ] = '',
     log_format: LogShape = 'text',
@@ -150,14 +147,13 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
         check_host(host, login=provider is not None)  # No database, no account: refuse before one is made.
     login = asyncio.run(_check_storage(storage, settings)) or provider is not None
     check_host(host, login=login)
-    access_settings = AccessSettings(
+    access = AccessSettings(
         required=login or not is_local(host),
         names=served_names(host, public),
         url=public,
         root_path=below,
         provider=provider,
     )
-    catalog = session.catalog
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     driving = _own_worker(session, log_format, temporal, namespace) if drive else nullcontext()
     with listen(host, port) as listening, driving:
@@ -172,36 +168,29 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
         set_up_logging(settings.home, log_format)
         try:
             metrics = Metrics()
-            places = ServerPaths(
-                home=settings.home, database=file or storage.name(settings), endpoints=settings.endpoints
-            )
-            run(
-                listening,
-                _make_opener(storage, settings, locks, catalog, metrics, fleet),
-                folder=settings.home,
-                show=show,
-                places=places,
+            serving = ServerSettings(
+                places=ServerPaths(
+                    home=settings.home, database=file or storage.name(settings), endpoints=settings.endpoints
+                ),
                 locks=locks,
                 metrics=metrics,
                 origins=shared,
                 grace=settings.grace,
                 fleet=fleet.view if fleet else None,
-                access_settings=access_settings,
+                access=access,
             )
+            opener = _make_opener(session, locks, metrics, fleet)
+            run(listening, opener, serving, folder=settings.home, show=show)
         finally:
             if locks:
                 locks.release()
 
 
-def _make_opener(  # noqa: PLR0913  (its collaborators)
-    storage: Storage,
-    settings: Settings,
-    locks: Locks | None,
-    catalog: Catalog,
-    metrics: Metrics,
-    fleet: WebFleet | None,
+def _make_opener(
+    session: Session, locks: Locks | None, metrics: Metrics, fleet: WebFleet | None
 ) -> Callable[[], Awaitable[LocalConductor]]:
     """Return the function that opens the server's conductor, on the server's event loop."""
+    storage, settings, catalog = session.storage, session.settings, session.catalog
 
     async def open_conductor() -> LocalConductor:
         journal = await storage.open(settings)

@@ -47,7 +47,6 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
             metavar='PATTERN',
             help='Serve runs of this pattern only. Repeatable.',
             rich_help_panel=FLEET,
-            show_default=False,
         ),
     ] = None,
     labels: Annotated[
@@ -57,7 +56,6 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
             metavar='LABEL',
             help='Serve runs with the tag `worker:LABEL`, and no others. Repeatable.',
             rich_help_panel=FLEET,
-            show_default=False,
         ),
     ] = None,
     at_once: Annotated[
@@ -72,11 +70,7 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
         typer.Option(min=0, max=65_535, help='If taken, the next free port is used; 0 means any.'),
     ] = 0,
     url: Annotated[
-        str,
-        typer.Option(
-            help='The address that web servers use, if it differs from host and port.',
-            show_default=False,
-        ),
+        str, typer.Option(help='The address that web servers use, if it differs from host and port.')
     ] = '',
     log_format: LogShape = 'text',
     *,

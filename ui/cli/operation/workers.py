@@ -17,10 +17,9 @@ from ui.app.access.caller import Caller
 from ui.cli.conductors import read_here
 from ui.cli.options import Namespace, TemporalAddress
 from ui.cli.output.reporters import print_json
-from ui.cli.output.step_text import format_time
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import one_line, strip_control
-from ui.formatting.values import count
+from ui.formatting.values import count, moment_text
 
 if TYPE_CHECKING:
     from ui.app.fleet import FleetView, WaitingRun, WorkerInfo
@@ -57,7 +56,7 @@ def list_workers(
     for worker in workers_found:
         typer.echo(strip_control(_describe(worker)))
         for run in worker.runs:
-            typer.echo(strip_control(f'    {run.run}  {run.pattern}, since {format_time(run.since)}'))
+            typer.echo(strip_control(f'    {run.run}  {run.pattern}, since {moment_text(run.since)}'))
     if not workers_found:
         typer.echo('no workers: runs wait until one connects')
     for item in waiting:
@@ -68,9 +67,7 @@ def list_workers(
 
 @with_session('database')
 def drain(
-    name: Annotated[
-        str, typer.Argument(metavar='WORKER', help='Its name, as `list` shows it.', show_default=False)
-    ],
+    name: Annotated[str, typer.Argument(metavar='WORKER', help='Its name, as `list` shows it.')],
     temporal: TemporalAddress = '',
     namespace: Namespace = 'default',
     *,
@@ -131,7 +128,7 @@ async def _note(session: Session, name: str, refused: str = '') -> None:
 def _describe(worker: WorkerInfo) -> str:
     patterns = list(worker.patterns)
     facts = [
-        f'since {format_time(worker.started)}' if worker.started else '',
+        f'since {moment_text(worker.started)}' if worker.started else '',
         f'{len(worker.runs)} of {worker.at_once} runs' if worker.at_once else '',
         f'labels: {", ".join(worker.labels)}' if worker.labels else '',
         patterns[0] if len(patterns) == 1 else count(len(patterns), 'pattern') if patterns else '',

@@ -25,17 +25,13 @@ from ui.cli.output.run_report import compared_modes
 from ui.cli.output.step_text import (
     UNBOUNDED,
     console,
-    event_label,
-    format_entered,
-    format_guards,
-    is_workflow_step,
-    step_remark,
+    step_line,
     style_of,
 )
 from ui.formatting.plain_text import one_line, strip_control
-from ui.formatting.steps import duration
-
-SIMULATED = 'simulated: the scripted model wrote this, no provider was called'
+from ui.formatting.steps import active_text, duration
+from ui.formatting.usage import usage_headline
+from ui.formatting.values import SIMULATED, count, status_text
 
 
 class Reporter:
@@ -123,13 +119,13 @@ def outcome_sentence(outcome: Outcome, fold: Fold) -> str:
     reason = f': {outcome.error}' if outcome.error else ''
     match outcome.status:
         case 'done' if outcome.error:
-            return f'run {outcome.run} has finished with issues{reason}'
+            return f'run {outcome.run} is done with issues{reason}'
         case 'done' | 'failed' | 'cancelled':
             return f'run {outcome.run} {"is " * (outcome.status != "failed")}{outcome.status}{reason}'
         case 'waiting':
             return (
-                f'run {outcome.run} waits for a person: {fold.view.waiting}{reason.rstrip(".")};'
-                f' `hemicycle send {outcome.run}` says what it accepts'
+                f'run {outcome.run} is waiting for a person: {fold.view.waiting}{reason.rstrip(".")};'
+                f' `hemicycle send {outcome.run}` shows what it accepts'
             )
         case 'paused':
             view = fold.view
@@ -180,25 +176,12 @@ class ProgressReporter(Reporter):
             self._live.start()
 
     def step(self, transition: Transition, fold: Fold) -> None:
-        """Show a line for the step, and another for anything notable."""
+        """Show a line for the step."""
         self._fold = fold
         self._show_unstreamed(transition)
         self._flush(transition.event.at)
         self._documents.pop(parent_of(transition.event.at), None)
-        elapsed = transition.time - fold.projection.started
-        line = Text(f'{elapsed:7.1f}s {transition.seq:4}  ')
-        line.append(f'{event_label(transition):<30} ', style='dim')
-        line.append(
-            format_entered(transition), style='bold' if is_workflow_step(transition, fold.shape) else ''
-        )
-        guards = format_guards(transition.guards) if is_workflow_step(transition, fold.shape) else []
-        if guards:
-            line.append(f'  [{", ".join(guards)}]', style='dim')
-        self._console.print(line)
-        remark = step_remark(transition)
-        if remark:
-            bad = transition.event.name in ('failed', 'expired', 'abort', 'retry')
-            self._print(f'{"":15}{remark}', style='red' if bad else 'dim')
+        self._console.print(step_line(transition, fold.shape, fold.projection.started))
 
     def piece(self, delta: Delta) -> None:
         """Show complete lines immediately; the rest waits for more text."""
@@ -278,8 +261,8 @@ class ProgressReporter(Reporter):
             self._print('the plan is empty: no steps were planned')
         self._print(outcome_sentence(outcome, fold), style=f'bold {style_of(outcome.status, outcome.error)}')
         self._print(
-            f'{duration(view.time - view.started)}, {view.seq} steps, {view.usage.total:,} tokens'
-            f' in {view.usage.calls} calls; `hemicycle show {outcome.run}` shows what happened',
+            f'{duration(view.time - view.started)} · {count(view.seq, "step")} ·'
+            f' {usage_headline(view.usage)}; `hemicycle show {outcome.run}` shows what happened',
             style='dim',
         )
 
@@ -288,9 +271,9 @@ class ProgressReporter(Reporter):
         parts = [self._speech(key, rest) for key, rest in list(self._partial.items()) if rest.strip()]
         if self._fold:
             view = self._fold.view
-            doing = ', '.join(view.active) or str(view.status)
+            doing = active_text(view.active) or status_text(view.status).lower()
             self._spinner.update(
-                text=Text(f'{doing} · {view.usage.total:,} tokens', style='dim', no_wrap=True)
+                text=Text(f'{doing} · {usage_headline(view.usage)}', style='dim', no_wrap=True)
             )
         return Group(*parts, self._spinner)
 

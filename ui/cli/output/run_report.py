@@ -9,24 +9,37 @@ from typing import Any
 from rich.text import Text
 
 from engine import Transition
-from engine.records import Message, RunInfo, Shape, Spending, StateShape, View, message_of
+from engine.records import (
+    EdgeShape,
+    GuardResult,
+    Message,
+    RunInfo,
+    Shape,
+    Spending,
+    StateShape,
+    View,
+    message_of,
+)
 from engine.runtime import GuardExplanations
 from ui.cli.output.step_text import (
     console,
-    event_label,
-    format_amount,
-    format_entered,
-    format_guards,
-    format_time,
-    format_usage,
     format_value,
-    is_workflow_step,
     status_in_color,
-    step_remark,
+    step_line,
 )
 from ui.formatting.plain_text import one_line, strip_control
-from ui.formatting.steps import brief_value, duration
-from ui.formatting.values import count
+from ui.formatting.sentences import step_sentence
+from ui.formatting.steps import (
+    brief_value,
+    decisive_guards,
+    duration,
+    edge_outcomes,
+    guard_text,
+    other_outcomes,
+    others_title,
+)
+from ui.formatting.usage import LIMITS, dollars, gauge_text, usage_headline
+from ui.formatting.values import count, moment_text
 
 MAX_TEXT = 200
 
@@ -46,15 +59,12 @@ class RunReport:
         title.append_text(status_in_color(view.status, view.error))
         at = f'step {view.seq} of {info.seq}' if view.seq < info.seq else f'{view.seq} steps'
         title.append(
-            f' · {format_time(info.created)} · {duration(max(0.0, view.time - view.started))} · {at}'
-            f' · {format_usage(view.usage)}{" · simulated" if info.simulated else ""}'
+            f' · {moment_text(info.created)} · {duration(max(0.0, view.time - view.started))} · {at}'
+            f' · {usage_headline(view.usage)}{" · simulated" if info.simulated else ""}'
         )
         self._console.print(title)
         for kind, gauge in view.budget.items():
-            state = ', spent' if gauge.exhausted else ', nearly spent' if gauge.warned else ''
-            self._line(
-                f'budget: {format_amount(kind, gauge.used)} of {format_amount(kind, gauge.limit)}{state}'
-            )
+            self._line(f'{LIMITS[kind].lower()} budget: {gauge_text(kind, gauge)}')
         for warning in view.warnings:
             self._line(f'warning: {strip_control(warning)}', style='yellow')
         for name, text in (
@@ -84,32 +94,29 @@ class RunReport:
         """Print a line for each step."""
         self._title('Steps')
         for step in steps:
-            line = Text(f'{step.time - self._view.started:8.1f}s {step.seq:4}  ')
-            line.append(f'{event_label(step):<30} ', style='dim')
-            line.append(format_entered(step), style='bold' if is_workflow_step(step, self._shape) else '')
-            notes = [f'[{", ".join(format_guards(step.guards))}]'] if step.guards else []
-            notes += [step_remark(step)] if step_remark(step) else []
-            line.append(''.join(f'  {note}' for note in notes), style='dim')
-            self._console.print(line)
+            self._console.print(step_line(step, self._shape, self._view.started))
 
     def step(self, step: Transition, explanations: GuardExplanations, before: Mapping[str, Any]) -> None:
         """Print everything about one step; `before` is the fold's document before it."""
         self._title(f'Step {step.seq}')
-        self._line(
-            f'{event_label(step)} {format_entered(step)}, '
-            f'{step.time - self._view.started:.1f} s after the start'
-        )
-        if step_remark(step):
-            self._line(step_remark(step))
-        for guard in step.guards:
-            word = 'if' if guard.wanted else 'unless'
-            outcome = 'met' if guard.value == guard.wanted else 'not met'
-            where = f'{guard.source} → {guard.dest}' if guard.dest else guard.source
-            self._line(f'{where}: {word} {guard.name} is {"yes" if guard.value else "no"}, {outcome}')
+        self._line(step_sentence(step, self._shape), style='bold')
+        self._line(f'{duration(step.time - self._view.started)} after the start', style='dim')
+
+        def describe(edge: EdgeShape, guard: GuardResult) -> str:
             ground = explanations.of(guard.source, guard.dest, guard.name, before, step.event)
-            values = ', '.join(f'{name} {brief_value(value)}' for name, value in ground.values)
-            for line in filter(None, (ground.says, values and f'values read: {values}')):
-                self._line(f'    {strip_control(line)}', style='dim')
+            values = ', '.join(f'{name} = {brief_value(value)}' for name, value in ground.values)
+            return f'{guard_text(guard.name, guard.value, edge)}{values and f" ({values})"}'
+
+        outcomes = edge_outcomes(step, self._shape)
+        for edge, guard in decisive_guards(outcomes):
+            self._line(describe(edge, guard))
+        others = other_outcomes(outcomes)
+        if others:
+            self._line(f'{others_title(len(others))}:')
+        for outcome, target in others.items():
+            self._line(f'{target}: {outcome.reason.lower()}')
+            for guard in outcome.guards:
+                self._line(f'    {describe(outcome.edge, guard)}')
         self._title('Changes')
         for change in step.changes:
             value = '' if change.op == 'remove' else f' {format_value(change.value, MAX_TEXT)}'
@@ -123,11 +130,11 @@ class RunReport:
             spent = self._view.spending.get(path, Spending())
             self._title(
                 f'{path}: {agent.get("role", "")}, {agent.get("model") or "no call yet"}, '
-                f'{format_usage(spent.total)}'
+                f'{usage_headline(spent.total)}'
                 f'{" · " if spent.origins else ""}{", ".join(spent.origins)}'
             )
             for model, usage in spent.models.items() if len(spent.models) > 1 else ():
-                self._line(f'{model}: {format_usage(usage)}')
+                self._line(f'{model}: {usage_headline(usage)}')
             for message in agent.get('messages', ()):
                 self._message(message_of(message))
 
@@ -193,9 +200,9 @@ def compared_modes(shape: Shape, view: View) -> list[str]:
                 'complete' if side.get('done') else f'failed: {side.get("problem", "")}',
                 count(side.get('steps', 0), 'step'),
                 count(side.get('tool_calls', 0), 'tool call'),
-                f'{side.get("input_tokens", 0) + side.get("output_tokens", 0):,} tokens',
+                count(side.get('input_tokens', 0) + side.get('output_tokens', 0), 'token'),
                 duration(side.get('seconds', 0.0)),
-                'cost unknown' if cost is None else f'${cost:.4f}',
+                'cost unknown' if cost is None else dollars(cost),
             )
             title = f'Compared: {side.get("way", "")}\n{", ".join(facts)}'
             texts.append(strip_control(f'{title}\n\n{side.get("output", "") or "no output"}'))

@@ -34,7 +34,7 @@ hemicycle destination remove team
 Exit code: **0** done · **1** the test message was not accepted · **2** bad input, or refused"""
 POLL_SECONDS, TEST_SECONDS = 0.1, 20.0
 CHANGES = record_options(Destination, changes=True)
-Name = Annotated[str, typer.Argument(metavar='DESTINATION', help='Its name or id.', show_default=False)]
+Name = Annotated[str, typer.Argument(metavar='DESTINATION', help='Its name or id.')]
 
 
 @with_session('as_json', 'database', 'server')

@@ -20,11 +20,12 @@ from ui.cli.execution.questions import ask_in_terminal, question_lines
 from ui.cli.execution.run import reporter_for
 from ui.cli.exit_codes import CODES, ExitCode
 from ui.cli.inputs import check_choice, parse_data, parse_time
+from ui.cli.options import EventValues
 from ui.cli.output.reporters import print_json
-from ui.cli.output.step_text import format_time
 from ui.cli.services.opening import open_services, services_of, with_services
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import one_line, strip_control
+from ui.formatting.values import moment_text
 
 EPILOG = f"""Examples:
 
@@ -52,12 +53,8 @@ QuestionName = Annotated[
 
 @with_session('patterns', 'as_json', 'database', 'server')
 def list_questions(
-    assignee: Annotated[
-        str, typer.Option(metavar='PERSON', help='Only those assigned to this person.', show_default=False)
-    ] = '',
-    run: Annotated[
-        str, typer.Option(metavar='RUN', help='Only those of this run, by its id.', show_default=False)
-    ] = '',
+    assignee: Annotated[str, typer.Option(metavar='PERSON', help='Only those assigned to this person.')] = '',
+    run: Annotated[str, typer.Option(metavar='RUN', help='Only those of this run, by its id.')] = '',
     snoozed: Annotated[bool, typer.Option('--snoozed', help='Include snoozed ones.')] = False,
     *,
     session: Session,
@@ -84,24 +81,13 @@ def show(question: QuestionName = 'last', *, session: Session) -> None:
 @with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'synchronous', 'server')
 def answer(
     question: QuestionName,
-    event: Annotated[
-        str, typer.Argument(metavar='EVENT', help="One of the question's events.", show_default=False)
-    ],
-    sets: Annotated[
-        list[str] | None,
-        typer.Option(
-            '--set',
-            metavar='NAME=VALUE',
-            help='A value of the event, as text or JSON. Repeatable.',
-            show_default=False,
-        ),
-    ] = None,
+    event: Annotated[str, typer.Argument(metavar='EVENT', help="One of the question's events.")],
+    sets: EventValues = None,
     digest: Annotated[
         str,
         typer.Option(
             metavar='DIGEST',
             help='Refuse if the question has changed since it had this digest, as `--json` shows it.',
-            show_default=False,
         ),
     ] = '',
     *,
@@ -138,9 +124,7 @@ def answer(
 @with_session('patterns', 'as_json', 'database', 'server')
 def assign(
     question: QuestionName,
-    person: Annotated[
-        str, typer.Argument(metavar='PERSON', help='Who is to answer it.', show_default=False)
-    ] = '',
+    person: Annotated[str, typer.Argument(metavar='PERSON', help='Who is to answer it.')] = '',
     off: Annotated[bool, typer.Option('--off', help='Assign it to nobody.')] = False,
     *,
     session: Session,
@@ -160,9 +144,7 @@ def assign(
 def snooze(
     question: QuestionName,
     hours: Annotated[float, typer.Option(min=0, help='For how long.')] = 1,
-    until: Annotated[
-        str, typer.Option(metavar='MOMENT', help='Until when, instead.', show_default=False)
-    ] = '',
+    until: Annotated[str, typer.Option(metavar='MOMENT', help='Until when, instead.')] = '',
     off: Annotated[bool, typer.Option('--off', help='List it again now.')] = False,
     *,
     session: Session,
@@ -216,10 +198,10 @@ def _print(item: InboxItem, as_json: bool, *, whole: bool = False) -> None:
     ask = item.ask
     facts = [
         f'step {ask.step}',
-        f'since {format_time(ask.since)}',
+        f'since {moment_text(ask.since)}',
         f'answers: {", ".join(ask.events)}',
         f'assigned to {item.assignee}' if item.assignee else '',
-        f'snoozed until {format_time(item.snoozed_until)}' if item.snoozed_until > time.time() else '',
+        f'snoozed until {moment_text(item.snoozed_until)}' if item.snoozed_until > time.time() else '',
     ]
     typer.echo(strip_control(f'{ask.id}  {one_line(item.title, 100)}: {one_line(ask.text, 300)}'))
     typer.echo(strip_control(f'    {" · ".join(filter(None, facts))}'))

@@ -10,11 +10,10 @@ from engine import InvalidInput
 from ui.app.services.notifications import OutboxMessage
 from ui.app.services.operations import ServiceOperations
 from ui.cli.output.reporters import print_json
-from ui.cli.output.step_text import format_time
 from ui.cli.services.opening import with_services
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import one_line, strip_control
-from ui.formatting.values import count
+from ui.formatting.values import count, moment_text
 
 EPILOG = """Examples:
 
@@ -30,11 +29,9 @@ MAX_SEARCHED = 1_000
 def list_messages(
     state: Annotated[
         Literal['due', 'sent', 'failed'] | None,
-        typer.Option(help='Only those that are due, sent or given up.', show_default=False),
+        typer.Option(help='Only those that are due, sent or given up.'),
     ] = None,
-    run: Annotated[
-        str, typer.Option(metavar='RUN', help='Only those about this run, by its id.', show_default=False)
-    ] = '',
+    run: Annotated[str, typer.Option(metavar='RUN', help='Only those about this run, by its id.')] = '',
     limit: Annotated[int, typer.Option(min=1, max=MAX_SEARCHED, help='Maximum number of messages.')] = 20,
     *,
     session: Session,
@@ -53,7 +50,7 @@ def list_messages(
 def resend(
     name: Annotated[
         str,
-        typer.Argument(metavar='MESSAGE', help='Its id, or a unique prefix of it.', show_default=False),
+        typer.Argument(metavar='MESSAGE', help='Its id, or a unique prefix of it.'),
     ],
     *,
     session: Session,
@@ -80,7 +77,7 @@ def print_message(message: OutboxMessage, as_json: bool) -> None:
         return
     last = message.attempts[-1] if message.attempts else None
     facts = [
-        format_time(message.created),
+        moment_text(message.created),
         message.event,
         f'run {message.run}' if message.run else '',
         count(len(message.attempts), 'attempt') if message.attempts else '',

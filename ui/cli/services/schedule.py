@@ -19,12 +19,12 @@ from ui.cli.services.opening import find_named, with_services
 from ui.cli.services.started_run import (
     NOT_LATER,
     changed_launch,
-    format_moment,
     format_tick,
     new_launch,
 )
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
+from ui.formatting.values import moment_text
 
 EPILOG = """Examples:
 
@@ -39,7 +39,7 @@ hemicycle schedule run nightly
 hemicycle schedule backfill nightly --since 2026-03-01T00:00+01:00 --until 2026-03-08T00:00+01:00
 ```"""
 MAX_TICKS = 10
-Name = Annotated[str, typer.Argument(metavar='SCHEDULE', help='Its name or id.', show_default=False)]
+Name = Annotated[str, typer.Argument(metavar='SCHEDULE', help='Its name or id.')]
 NOTES = {
     'spec.cron': OptionNote(name='cron', metavar='EXPRESSION'),
     'spec.intervals': OptionNote(
@@ -130,8 +130,8 @@ def run(name: Name, *, session: Session) -> None:
 @with_session('patterns', 'as_json', 'database', 'server')
 def backfill(
     name: Name,
-    since: Annotated[str, typer.Option(metavar='MOMENT', help='Start of the span.', show_default=False)],
-    until: Annotated[str, typer.Option(metavar='MOMENT', help='End of the span.', show_default=False)],
+    since: Annotated[str, typer.Option(metavar='MOMENT', help='Start of the span.')],
+    until: Annotated[str, typer.Option(metavar='MOMENT', help='End of the span.')],
     *,
     session: Session,
 ) -> None:
@@ -192,7 +192,7 @@ def _print(item: Schedule | Tick, as_json: bool) -> None:
     state = 'paused' if item.paused else 'active'
     line = f'{item.id}  {state}  {item.name}: {item.action.pattern}. {item.spec.explain()}'
     if item.next_times:
-        line += f'. Next: {format_moment(item.next_times[0], item.spec.time_zone)}'
+        line += f'. Next: {moment_text(item.next_times[0], item.spec.time_zone)}'
     if item.note:
         line += f' ({item.note})'
     typer.echo(strip_control(line))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from engine.records import Launch
 from ui.app.services.schedules import Tick
+from ui.formatting.values import moment_text
 
 NOT_LATER = 'replay', 'paused', 'breakpoints'
 """Fields of a launch that a schedule or trigger has no options for."""
@@ -31,9 +30,4 @@ def changed_launch(before: Launch, launch: Mapping[str, Any]) -> Launch:
 def format_tick(tick: Tick) -> str:
     """Format a due time with its outcome: the run that was started, or why none was."""
     outcome = ' '.join(filter(None, [tick.run if tick.state == 'started' else '', tick.reason]))
-    return f'    {format_moment(tick.due, "UTC")}  {tick.state:8}  {outcome}'
-
-
-def format_moment(moment: float, zone: str) -> str:
-    """Format a time in a time zone, with its name."""
-    return datetime.fromtimestamp(moment, ZoneInfo(zone)).strftime('%Y-%m-%d %H:%M:%S %Z')
+    return f'    {moment_text(tick.due, "UTC")}  {tick.state:8}  {outcome}'

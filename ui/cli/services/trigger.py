@@ -36,7 +36,7 @@ hemicycle trigger change issues --paused
 hemicycle trigger remove issues
 ```"""
 MAX_TICKS = 10
-Name = Annotated[str, typer.Argument(metavar='TRIGGER', help='Its name or id.', show_default=False)]
+Name = Annotated[str, typer.Argument(metavar='TRIGGER', help='Its name or id.')]
 NOTES = {
     'mapping': OptionNote(
         name='map', metavar='NAME=POINTER', parse=lambda texts: dict(parse_pairs('--map', texts))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from engine.records import Shape
+from engine.records import Shape, is_within, parent_of
 
 MAX_STATES = 24
 """Maximum number of states drawn by default: more would be too small to read in a column."""
@@ -17,6 +17,30 @@ def agent_paths(shape: Shape) -> frozenset[str]:
     return frozenset(str(state.path) for state in shape.states if state.role)
 
 
+def card_paths(shape: Shape) -> frozenset[str]:
+    """Return the paths of states that are drawn as one card each: agents, each with what is around it alone.
+
+    What is around it is the region of an agent beside others, or its seat: where a person acts for it.
+    """
+    agents = agent_paths(shape)
+    outer = {path: _around_alone(shape, agents, path) for path in agents}
+    return frozenset(
+        outer[path] or path for path in agents if not any(_is_inside(path, other) for other in agents)
+    )
+
+
+def _around_alone(shape: Shape, agents: frozenset[str], path: str) -> str:
+    """Return the state around an agent if it is a region or seat with no other agent, or ''."""
+    around = shape.state(parent_of(path))
+    if around is None or around.kind == 'parallel':
+        return ''
+    siblings = [state for state in shape.states if state.parent == around.path]
+    outer = shape.state(around.parent)
+    is_region = outer is not None and outer.kind == 'parallel'
+    alone = not any(_is_inside(other, around.path) for other in agents if not is_within(other, path))
+    return str(around.path) if alone and (is_region or any(state.seat for state in siblings)) else ''
+
+
 def foldable_states(shape: Shape) -> dict[str, int]:
     """Return composite states with their depth, in chart order."""
     parents = {str(state.parent) for state in shape.states}
@@ -27,29 +51,36 @@ def foldable_states(shape: Shape) -> dict[str, int]:
 def default_folds(shape: Shape) -> frozenset[str]:
     """Return the states to collapse at first: the fewest that keep it readable, outer ones expanded first.
 
-    Similar states (same depth, as many children) are expanded together or not at all, agents last. The
-    regions of an outermost parallel state are shown up to `MAX_REGIONS`.
+    Agents are collapsed, each to one card. Other states that are similar (same depth, as many children) are
+    expanded together or not at all. The regions of an outermost parallel state are shown up to `MAX_REGIONS`.
     """
-    folded, agents = frozenset(foldable_states(shape)), agent_paths(shape)
-    alike: dict[tuple[bool, int, bool, int], set[str]] = {}
+    folded, closed = frozenset(foldable_states(shape)), closed_states(shape)
+    alike: dict[tuple[int, bool, int], set[str]] = {}
     for path, depth in foldable_states(shape).items():
+        if path in closed:
+            continue
         inside = [state for state in shape.states if state.parent == path]
         state = shape.state(path)
         is_parallel = state is not None and state.kind == 'parallel'
-        alike.setdefault((path in agents, depth, not is_parallel, len(inside)), set()).add(path)
-    for (of_agents, depth, not_parallel, _), group in sorted(alike.items()):
-        most = MAX_STATES if of_agents or depth or not_parallel else MAX_REGIONS
+        alike.setdefault((depth, not is_parallel, len(inside)), set()).add(path)
+    for (depth, not_parallel, _), group in sorted(alike.items()):
+        most = MAX_STATES if depth or not_parallel else MAX_REGIONS
         seen = {path for path in group if not any(_is_inside(path, other) for other in folded)}
         if count_drawn(shape, folded - seen) <= most:
             folded -= seen
     return folded
 
 
+def closed_states(shape: Shape) -> frozenset[str]:
+    """Return the composite states that open only on request: agents and what is inside their cards."""
+    cards = card_paths(shape)
+    return frozenset(path for path in foldable_states(shape) if any(is_within(path, card) for card in cards))
+
+
 def composites_around(shape: Shape, active: Sequence[str]) -> frozenset[str]:
-    """Return the composite states around active ones."""
-    return frozenset(
-        path for path in foldable_states(shape) if any(_is_inside(leaf, path) for leaf in active)
-    )
+    """Return the composite states around active ones, except those that open only on request."""
+    around = {path for path in foldable_states(shape) if any(_is_inside(leaf, path) for leaf in active)}
+    return frozenset(around) - closed_states(shape)
 
 
 def fold_levels(shape: Shape, active: Sequence[str]) -> Iterator[frozenset[str]]:

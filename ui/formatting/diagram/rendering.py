@@ -12,7 +12,6 @@ from functools import lru_cache
 from itertools import pairwise
 from textwrap import wrap
 from typing import Any
-from xml.etree import ElementTree
 
 import graphviz
 
@@ -20,7 +19,8 @@ from engine import EngineError, Status, Transition
 from engine.records import Shape, StateShape, View, is_within, parent_of
 from engine.statechart import edge_label, mermaid
 from ui.formatting.debugger import is_waiting_for_person
-from ui.formatting.diagram.folding import agent_paths
+from ui.formatting.diagram.failures import add_failure_badges, add_gutter
+from ui.formatting.diagram.folding import agent_paths, card_paths
 from ui.formatting.steps import edge_name, innermost
 
 GRAPHVIZ_MISSING = (
@@ -34,7 +34,7 @@ GRAPH = {
     'rankdir': 'TB',
     'compound': 'true',
     'newrank': 'true',
-    'nodesep': '0.28',
+    'nodesep': '0.25',
     'ranksep': '0.38',
     'margin': '0.02',
     'bgcolor': 'transparent',
@@ -59,14 +59,8 @@ PLAIN = re.compile(r'\[\*\]|[\w .-]+')
 LABEL_WIDTH = 24
 """Characters per line of an edge label of up to two lines: wide labels make a drawing wide, hence small."""
 
-SVG = 'http://www.w3.org/2000/svg'
-RADIUS, ARM = 6.5, 2.6
-"""Radius of the badge's circle, and half the width of its cross, in units of the drawing."""
-STEP = 16.0
-"""Distance between the badges of a state."""
-
-ElementTree.register_namespace('', SVG)
-ElementTree.register_namespace('xlink', 'http://www.w3.org/1999/xlink')
+CARD = {'fixedsize': 'true', 'width': '2.1', 'height': '0.76'}
+"""The card of an agent, in inches: three lines of text, which the browser writes."""
 
 
 def has_graphviz() -> bool:
@@ -88,6 +82,10 @@ class Layout:
     """Whether edges have labels."""
     badges: bool = True
     """Whether failures are badges; otherwise they are edges."""
+    cards: bool = False
+    """Whether collapsed agents have room for what they do; otherwise they are as large as their names."""
+    columns: int = 3
+    """The most small regions of a parallel state side by side."""
     wide: bool = False
     """Whether it leaves room for a number on each edge; then failures are drawn as edges."""
 
@@ -127,7 +125,8 @@ def render_svg(shape: Shape, folded: Folded, layout: Layout) -> str:
     drawing.layout = layout
     source = drawing.draw(GRAPH | (SIDEWAYS if layout.sideways else WIDE if layout.wide else {}))
     text = _run_dot(source)
-    return add_failure_badges(text[text.index('<svg') :], drawing.badges)
+    drawn = add_gutter(text[text.index('<svg') :], drawing.gutter, sideways=layout.sideways)
+    return add_failure_badges(drawn, drawing.badges)
 
 
 def _run_dot(source: str) -> str:
@@ -162,11 +161,17 @@ class _Drawing:
     layout: Layout = DEFAULT_LAYOUT
     badges: list[tuple[str, str]] = field(default_factory=list)
     """Edges that become badges of their source instead of being drawn."""
+    gutter: list[tuple[str, str]] = field(default_factory=list)
+    """Edges to where the run fails, which share one line beside the drawing."""
     _odd: dict[str, str] = field(default_factory=dict)
 
     def draw(self, attributes: dict[str, str]) -> str:
         badges = self.layout.badges and not self.layout.wide
         self.inside: dict[str, list[StateShape]] = {}
+        self._cards = card_paths(self.shape)
+        ends = [state for state in self.shape.states if state.kind == 'final' and not state.parent]
+        failed = [str(state.path) for state in ends if state.outcome == 'failed']
+        self._failed_end = failed[0] if len(failed) == 1 else ''
         for state in self.shape.states:
             self.inside.setdefault(state.parent, []).append(state)
             owner = self.hidden.get(state.parent, state.parent)
@@ -185,12 +190,16 @@ class _Drawing:
         if any(state.kind == 'parallel' and self._is_cluster(state.path) for state in self.shape.states):
             # A second ordering pass would ignore the order within regions and cross more edges.
             graph.attr(remincross='false')
+        drawn = self._drawn_edges()
+        self._main = self._main_path(drawn)
         self._add_states(graph, '')
-        for edge, (labels, failing) in self._drawn_edges().items():
-            if badges and failing and not self._is_within_agent(*edge):
+        for edge, (labels, failing) in drawn.items():
+            if badges and failing and edge[1] == self._failed_end and not parent_of(edge[0]):
+                self.gutter.append(edge)
+            elif badges and failing and not self._is_within_agent(*edge):
                 self.badges.append(edge)
             else:
-                self._connect(graph, edge, ' / '.join(labels), failing)
+                self._connect(graph, edge, ', or '.join(labels), failing)
         if badges:
             self._place_final_states(graph)
         return str(graph.source)
@@ -200,11 +209,28 @@ class _Drawing:
         return parent_of(source) == parent_of(dest) and self._is_agent(parent_of(source))
 
     def _place_final_states(self, graph: graphviz.Digraph) -> None:
-        """Put the run's final states on the last rank: those that only failures reach have no drawn edges."""
+        """Put the run's final states on the last rank, failed ones last: beside the main path."""
+        finals = [state.path for state in self.inside.get('', ()) if state.kind == 'final']
+        finals.sort(key=lambda path: (path == self._failed_end, path not in self._main))
+        nodes = [self._node(path) for path in finals]
         with graph.subgraph(graph_attr={'rank': 'sink'}) as last:
-            for state in self.inside.get('', ()):
-                if state.kind == 'final':
-                    last.node(self._node(state.path))
+            for node in nodes:
+                last.node(node)
+            for left, right in pairwise(nodes if self._failed_end else ()):
+                last.edge(left, right, style='invis')
+
+    def _main_path(self, edges: Iterable[tuple[str, str]]) -> set[str]:
+        """Return the outermost states on the way to success: from each, the first edge that goes on."""
+        order = [str(state.path) for state in self.inside.get('', ())]
+        path, at = {str(self.shape.initial)}, str(self.shape.initial)
+        while nexts := [
+            dest
+            for source, dest in edges
+            if source == at and dest in order and dest not in path and dest != self._failed_end
+        ]:
+            at = min(nexts, key=lambda dest: (order.index(dest) < order.index(at), order.index(dest)))
+            path.add(at)
+        return path
 
     def _is_agent(self, path: str) -> bool:
         state = self.shape.state(path)
@@ -217,15 +243,22 @@ class _Drawing:
             children = [child for child in self.inside.get(state.path, ()) if child.path not in self.hidden]
             classes = f'state {state.kind} outcome-{state.outcome}{self._region(state)}'
             if not children:
-                peripheries = '2' if state.kind == 'final' else '1'
+                options = {'peripheries': '2' if state.kind == 'final' else '1'}
+                if state.path in self._main:
+                    options['group'] = 'main'
+                if state.path in self._cards:
+                    classes += ' agent-card'
+                    if self.layout.cards:
+                        options |= CARD
                 box = graph.subgraph(name=self._cluster(state.path), graph_attr=INVISIBLE) if framed else None
                 with box or nullcontext(graph) as place:
                     place.node(
-                        self._node(state.path), **_names(state), peripheries=peripheries,
-                        _attributes={'class': classes},
+                        self._node(state.path), **_names(state), **options, _attributes={'class': classes},
                     )  # fmt: skip
                 continue
             with graph.subgraph(name=self._cluster(state.path)) as cluster:
+                if state.path in self._cards:
+                    classes += ' agent-card'
                 cluster.attr(
                     **_names(state), style='rounded', margin='9', labeljust='l',
                     _attributes={'class': classes},
@@ -299,7 +332,7 @@ class _Drawing:
     def _regions_per_row(self, regions: list[str]) -> int:
         """Return the number of regions per row: a page column for diagrams is taller than wide."""
         small = not any(self._is_cluster(region) for region in regions)
-        most = 3 if small else 2
+        most = self.layout.columns if small else 2
         return 2 if len(regions) == 4 else most
 
     def _drawn_edges(self) -> dict[tuple[str, str], tuple[list[str], bool]]:
@@ -311,11 +344,11 @@ class _Drawing:
             source, dest = (self.hidden.get(path, path) for path in (edge.source, edge.dest))
             if edge.source in self.hidden and source == dest:
                 continue
-            failing = edge.trigger in ('failed', 'expired')
-            labels, _ = edges.setdefault((source, dest), ([], failing))
             # The chart inside every agent is the same: labels there would only widen the drawing.
-            inside = self._is_agent(parent_of(edge.source))
-            label = '' if inside or not self.layout.labels else edge_label(edge)
+            words = '' if self._is_agent(parent_of(edge.source)) else edge_label(edge)
+            failing = edge.trigger in ('failed', 'expired') or (not words and dest == self._failed_end)
+            labels, _ = edges.setdefault((source, dest), ([], failing))
+            label = words if self.layout.labels else ''
             if label and label not in labels and not failing:
                 labels.append(label)
             edges[source, dest] = (labels, edges[source, dest][1] and failing)
@@ -330,7 +363,7 @@ class _Drawing:
             options['lhead'] = self._cluster(dest)
         if failing or dest.endswith('.failed'):
             options |= {'style': 'dashed', 'weight': '0'}
-        elif dest.endswith('.done') or source.count('.') == dest.count('.') == 0:
+        elif dest.endswith('.done') or {source, dest} <= self._main | {'[*]'}:
             options['weight'] = '20'  # the usual path runs straight down
         graph.edge(
             self._anchor(source, out=True),
@@ -426,37 +459,3 @@ def highlight(
         'taken': [edge_name(edge) for edge in step.edges] if step else [],
         'traversed': list(traversed),
     }
-
-
-def add_failure_badges(drawn: str, edges: Iterable[tuple[str, str]]) -> str:
-    """Add a badge for each edge (source, destination) to a drawing, at the lower right of its source."""
-    root = ElementTree.fromstring(drawn)
-    graph = root.find(f'{{{SVG}}}g')
-    places: dict[str, int] = {}
-    states = {group.get('id'): group for group in root.iter(f'{{{SVG}}}g')}
-    for source, dest in edges:
-        corner = _corner(states.get(f's:{source}'))
-        if graph is None or corner is None:
-            continue
-        place = places[source] = places.get(source, -1) + 1
-        x, y = corner[0] - 7 - STEP * place, corner[1]
-        badge = ElementTree.SubElement(
-            graph, f'{{{SVG}}}g', {'id': f'e:{source}>{dest}', 'class': 'edge failing badge'}
-        )
-        ElementTree.SubElement(badge, f'{{{SVG}}}title').text = f'On failure: to {dest}'
-        circle = {'cx': f'{x:g}', 'cy': f'{y:g}', 'r': f'{RADIUS:g}', 'fill': 'white', 'stroke': 'gray'}
-        ElementTree.SubElement(badge, f'{{{SVG}}}circle', circle)
-        left, right, top, bottom = x - ARM, x + ARM, y - ARM, y + ARM
-        cross = f'M{left:g},{top:g}L{right:g},{bottom:g}M{right:g},{top:g}L{left:g},{bottom:g}'
-        ElementTree.SubElement(badge, f'{{{SVG}}}path', {'d': cross, 'fill': 'none', 'stroke': 'gray'})
-    return ElementTree.tostring(root, encoding='unicode')
-
-
-def _corner(state: ElementTree.Element | None) -> tuple[float, float] | None:
-    """Return the lower right corner of a drawn state."""
-    for name, attribute in (('path', 'd'), ('polygon', 'points')):
-        outline = state.find(f'{{{SVG}}}{name}') if state is not None else None
-        if outline is not None:
-            numbers = [float(number) for number in re.findall(r'-?[\d.]+', outline.get(attribute, ''))]
-            return max(numbers[::2]), max(numbers[1::2])
-    return None

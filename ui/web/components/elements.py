@@ -29,13 +29,16 @@ class Diagram(Element, component=ASSETS / 'diagram' / 'diagram.js'):
         on_pick: Callable[[str], Any] | None = None,
         on_fold: Callable[[str], Any] | None = None,
         on_context: Callable[[Mapping[str, Any]], Any] | None = None,
+        opens_agents: bool = False,
     ) -> None:
         """Show `svg`, a chart of the pattern `title`; `states` are the paths listed for screen readers.
 
         `label` is its accessible name, if it is more than a state diagram.
 
-        `on_pick` gets the clicked state, `on_fold` the double-clicked one. `on_context` gets the target of a
-        context menu: its `kind` (`state`, `edge`; '' for the background), its `name`, and where (`x`, `y`).
+        `on_pick` gets the clicked state, `on_fold` the double-clicked one;
+        with `opens_agents`, also an agent that is clicked, instead of `on_pick`. `on_context` gets the
+        target of a context menu: its `kind` (`state`, `edge`; '' for the background), its `name`, and where
+        (`x`, `y`).
         """
         super().__init__()
         self._props |= {
@@ -44,6 +47,8 @@ class Diagram(Element, component=ASSETS / 'diagram' / 'diagram.js'):
             'label': label or f'State diagram of {title}',
             'highlights': {},
             'overlays': {},
+            'texts': {},
+            'foldable': opens_agents,
             'states': list(states),
             'pickable': on_pick is not None,
         }
@@ -82,6 +87,15 @@ class Diagram(Element, component=ASSETS / 'diagram' / 'diagram.js'):
             with self._props.suspend_updates():  # the drawing itself need not be sent again
                 self._props['highlights'] = highlights
             self.run_method('updateHighlights', highlights)
+
+    def show_cards(self, texts: Mapping[str, Mapping[str, str]]) -> None:
+        """Write what agents do on their cards, by path: `state`, `spent`, `live`."""
+        shown = self._props['texts']
+        changed = {path: text for path, text in texts.items() if shown.get(path) != text}
+        if changed:
+            with self._props.suspend_updates():
+                self._props['texts'] = {**shown, **changed}
+            self.run_method('showCards', changed)
 
     def preload(self, track: Mapping[str, Any]) -> None:
         """Send the highlights of all steps, so that they follow a dragged slider without delay.

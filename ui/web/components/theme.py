@@ -30,7 +30,7 @@ SHEETS = (
     *('base', 'diagram', 'conversation', 'frame', 'pages/home', 'forms', 'pages/tools', 'pages/settings'),
     *('pages/runs', 'dialogs', 'pages/accounts', 'run/approval_bar', 'run/run', 'run/player', 'run/panes'),
     'timeline',
-    *('run/files', 'run/strip', 'run/report', 'run/panels'),
+    *('run/files', 'run/strip', 'run/report', 'run/panels', 'run/story', 'run/result'),
     *(f'panels/{path.stem}' for path in sorted((STYLES / 'panels').glob('*.css'))),
     *('run/stepping', 'run/artifacts', 'pages/forks', 'pages/traffic', 'pages/compare', 'pages/wall'),
     'pages/inbox',

@@ -25,11 +25,12 @@ from engine.records import (
     reply_of,
     results_of,
 )
+from ui.formatting.sentences import step_sentence
 from ui.formatting.steps import duration, path_text, role_title
 from ui.formatting.usage import usage_headline
-from ui.formatting.values import SIMULATED, is_simulated, status_text
+from ui.formatting.values import SIMULATED, count, is_simulated, moment_text, status_text
 from ui.web.exports.run_history import read_pages
-from ui.web.exports.text import export_note, format_moment, note_date
+from ui.web.exports.text import export_note, note_date
 from ui.web.replay.conversation import json_to_markdown
 from ui.web.replay.marks import JUMPS, is_by_person, mark_of
 
@@ -98,8 +99,8 @@ def _format_header(info: RunInfo, shape: Shape, view: View) -> Iterator[str]:
         ('Run', f'`{info.id}`'),
         ('Pattern', f'{escape_markdown(shape.title)} (`{info.pattern}`)'),
         ('Status', _format_status(view)),
-        ('Started', format_moment(view.started or info.created)),
-        ('Took', f'{duration(max(0.0, view.time - view.started))}, {info.seq} steps'),
+        ('Started', moment_text(view.started or info.created, 'UTC', seconds=False)),
+        ('Took', f'{duration(max(0.0, view.time - view.started))}, {count(info.seq, "step")}'),
         ('Used', usage_headline(view.usage) + (', simulated' if info.simulated else '')),
         (
             'Models',
@@ -165,7 +166,8 @@ class _Writer:
             yield f'**{who}** ({at}): {escape_markdown(mark.text)}\n'
         for path in step.entered:
             if '.' not in path:
-                yield f'\n### {escape_markdown(path_text(path))}\n\n_{at}_\n'
+                sentence = escape_markdown(step_sentence(step, self._shape))
+                yield f'\n### {escape_markdown(path_text(path))}\n\n_{sentence} ({at})_\n'
         for note in self._notes:
             if note.seq == step.seq:
                 yield f'**Note** ({at}; {note_date(note)})\n\n{quote(note.text)}\n'

@@ -21,10 +21,10 @@ from engine.records import RunId
 from ui.formatting.changes import wordings
 from ui.formatting.diagram.folding import default_folds
 from ui.formatting.diagram.rendering import svg
-from ui.formatting.values import STATUS_TEXT
+from ui.formatting.values import STATUS_TEXT, moment_text
 from ui.web.components.assets import ASSETS, MARK, STYLES
 from ui.web.exports.run_history import RunHistory, read_history
-from ui.web.exports.text import export_note, format_moment
+from ui.web.exports.text import export_note
 
 PARTS = ASSETS / 'export'
 SHEETS = ('base', 'diagram', 'conversation', 'frame', 'timeline')
@@ -89,7 +89,7 @@ def _list_facts(past: RunHistory) -> list[list[str]]:
     return [
         ['Run', info.id],
         ['Pattern', f'{past.shape.title} ({info.pattern})'],
-        ['Started', format_moment(past.view.started or info.created)],
+        ['Started', moment_text(past.view.started or info.created, 'UTC', seconds=False)],
         *([['Forked from', f'{info.parent} at step {info.parent_at}']] if info.parent else []),
         ['Models', models or ('scripted, simulated' if info.simulated else 'as configured')],
         *([['Simulated', 'all models were scripted; no provider was called']] if info.simulated else []),

@@ -9,18 +9,19 @@ from typing import Any
 
 from engine import Conductor, EngineError, Transition
 from engine.journal import Fold
-from engine.records import GuardResult, Note, RunId, RunInfo, Shape, View
-from engine.runtime import GuardExplanations
+from engine.records import Note, RunId, RunInfo, Shape, View
 from ui.formatting.diagram.rendering import highlight
+from ui.formatting.sentences import step_facts, step_sentence
 from ui.formatting.steps import (
     EdgeOutcome,
+    decisive_guards,
     edge_outcomes,
-    guard_answer,
-    guard_question,
-    headline,
+    guard_text,
+    other_outcomes,
+    others_title,
     path_text,
 )
-from ui.formatting.usage import usage_headline
+from ui.formatting.usage import LIMITS, gauge_text, usage_headline
 from ui.web.exports.text import CannotExport, note_date
 from ui.web.replay.conversation import transcript_entry
 from ui.web.replay.index import Index
@@ -64,7 +65,7 @@ async def read_history(conductor: Conductor, run: RunId) -> RunHistory:
             f'it has {info.seq:,} steps, and a page holds {MAX_STEPS:,} at most: save it as a bundle'
         )
     shape = await conductor.shape(run)
-    reader = _Reader(info, shape, await conductor.notes(run), await conductor.explain_guards(run))
+    reader = _Reader(info, shape, await conductor.notes(run))
     async for steps in read_pages(conductor, info):
         await asyncio.to_thread(reader.add, steps)
     view = reader.fold.view
@@ -81,21 +82,20 @@ async def read_history(conductor: Conductor, run: RunId) -> RunHistory:
 class _Reader:
     """Reads the steps once, in order."""
 
-    def __init__(
-        self, info: RunInfo, shape: Shape, notes: Sequence[Note], explanations: GuardExplanations
-    ) -> None:
+    def __init__(self, info: RunInfo, shape: Shape, notes: Sequence[Note]) -> None:
         self._notes: dict[int, list[Note]] = {}
         for note in notes:
             self._notes.setdefault(note.seq, []).append(note)
         self.fold, self.steps = Fold(info.id, shape), list[dict[str, Any]]()
-        self._shape, self._explanations, self._text = shape, explanations, 0
+        self._shape, self._text = shape, 0
         self._index = Index(shape)
         self._state: dict[str, Any] = {}
 
     def add(self, steps: Sequence[Transition]) -> None:
         for step in steps:
+            before = self.steps[-1]['time'] if self.steps else 0.0
             self.fold.apply(step)
-            self.steps.append(self._step(step))
+            self.steps.append(self._step(step, before))
             if self._text > MAX_TEXT:
                 raise CannotExport('it has too much text for one page: save it as a bundle')
 
@@ -111,30 +111,32 @@ class _Reader:
             'notes': flags_of(notes, lanes),
         }
 
-    def _step(self, step: Transition) -> dict[str, Any]:
+    def _step(self, step: Transition, before: float) -> dict[str, Any]:
         view = self.fold.view
         self._index.add(step)
         changes = [[change.op, change.path, change.value] for change in step.changes]
         if step.event.name == 'start':
             changes.insert(0, ['replace', '/memory', step.event.data.get('memory', {})])
         block = transcript_entry(step, self._shape)
+        outcomes = edge_outcomes(step, self._shape)
+        others = other_outcomes(outcomes)
         notes = [[note.text, note_date(note)] for note in self._notes.get(step.seq, ())]
         self._text += sum(len(text) for text, _ in notes)
         self._text += sum(_length(change[2]) for change in changes) + len(block['text'] if block else '')
         return _drop_empty(
             time=step.time,
-            title=headline(step),
-            raised=step.raised,
-            attempt=step.event.attempt if step.event.attempt > 1 else 0,
+            title=step_sentence(step, self._shape),
+            facts=step_facts(step, step.time - before if before else None),
             error=str(step.event.data.get('error') or ''),
             entered=step.entered,
-            moves=[[path_text(edge.source), path_text(edge.dest)] for edge in step.edges],
             lit={
                 name: paths
                 for name, paths in highlight(self._shape, view, step).items()
                 if paths and name not in ('visited', 'traversed')
             },
-            outcomes=[_outcome(outcome, self._explanations) for outcome in edge_outcomes(step, self._shape)],
+            guards=[guard_text(guard.name, guard.value, edge) for edge, guard in decisive_guards(outcomes)],
+            others=[_outcome(*other) for other in others.items()],
+            others_title=others_title(len(others)) if others else '',
             changes=changes,
             block=block,
             notes=notes,
@@ -150,7 +152,8 @@ class _Reader:
             'waiting': view.waiting,
             'error': view.error,
             'budget': [
-                [kind, gauge.used, gauge.limit, gauge.exhausted] for kind, gauge in view.budget.items()
+                [f'{LIMITS[kind]}: {gauge_text(kind, gauge)}', gauge.used, gauge.limit]
+                for kind, gauge in view.budget.items()
             ],
             'spending': [
                 [path_text(path), usage_headline(spent.total), sorted(spent.models)]
@@ -162,18 +165,12 @@ class _Reader:
         return fresh
 
 
-def _outcome(outcome: EdgeOutcome, explanations: GuardExplanations) -> dict[str, Any]:
+def _outcome(outcome: EdgeOutcome, target: str) -> dict[str, Any]:
     return {
-        'to': path_text(outcome.edge.dest) or 'itself',
-        'taken': outcome.taken,
+        'to': target,
         'reason': outcome.reason,
-        'guards': [[_answer(guard, explanations), guard.value is guard.wanted] for guard in outcome.guards],
+        'guards': [guard_text(guard.name, guard.value, outcome.edge) for guard in outcome.guards],
     }
-
-
-def _answer(guard: GuardResult, explanations: GuardExplanations) -> str:
-    question = guard_question(guard.name, explanations.says(guard.source, guard.dest, guard.name))
-    return f'{question} {guard_answer(expected=guard.wanted, value=guard.value)}'
 
 
 def _drop_empty(**fields: Any) -> dict[str, Any]:

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from engine import EngineError
 from engine.history import Imported, program_version
 from engine.records import Note
+from ui.formatting.values import moment_text
 
 
 class CannotExport(EngineError):
     """A run cannot be exported in this format; the message says why, and which format can be used."""
 
 
-def format_moment(time: float) -> str:
-    """Format a time in UTC: 2026-03-04 14:32 UTC."""
-    return datetime.fromtimestamp(time, UTC).strftime('%Y-%m-%d %H:%M UTC')
-
-
 def note_date(note: Note) -> str:
     """Format when a note was written."""
-    return f'{format_moment(note.created)}{", edited" if note.edited else ""}'
+    return f'{moment_text(note.created, "UTC", seconds=False)}{", edited" if note.edited else ""}'
 
 
 def export_note(now: float, redacted: int) -> str:
     """Return a note about an exported file: when it was made, and how many texts were redacted."""
     hidden = f'{redacted} texts contained secrets, which were removed' if redacted else 'nothing was redacted'
     return (
-        f'Exported {format_moment(now)} by Hemicycle {program_version()}; {hidden}.'
+        f'Exported {moment_text(now, "UTC", seconds=False)} by Hemicycle {program_version()}; {hidden}.'
         ' This is a recording: no model is called.'
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Sequence
+from itertools import takewhile
 from weakref import WeakKeyDictionary
 
 from engine import Conductor, Transition
@@ -71,6 +72,12 @@ class Index:
         self.history.add(step)
         self.lanes.add(step)
         self.times.append(step.time)
+
+    def judge_at(self, seq: int) -> str:
+        """Return the state of the agent who gave a verdict in a step, if any."""
+        first = bisect_left(self.marks, seq, key=lambda mark: mark.seq)
+        here = takewhile(lambda mark: mark.seq == seq, self.marks[first:])
+        return next((mark.by for mark in here if mark.by), '')
 
     def agent_at(self, lane: int, seq: int) -> str:
         """Return the state of a lane's agent that was entered last at step `seq`; '' for the workflow."""

@@ -7,8 +7,18 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine import Transition
-from engine.records import ENGINE_EVENTS, Change, MarkField, RecoverData, calls_of, payload
-from ui.formatting.steps import path_text, reason_text
+from engine.records import ENGINE_EVENTS, Change, MarkField, RecoverData, calls_of, parent_of, payload
+from ui.formatting.sentences import (
+    FAILURES,
+    HUMAN,
+    PAUSES,
+    action_text,
+    failure_text,
+    is_by_engine,
+    recovery_text,
+    verdict_text,
+)
+from ui.formatting.steps import path_text
 
 Kind = Literal[
     'error',
@@ -23,6 +33,12 @@ Kind = Literal[
     'note',
     'tool',
 ]
+
+Tone = Literal['good', 'bad', '']
+APPROVALS = ('approve', 'accept', 'pass')
+REJECTIONS = ('sent back', 'revise', 'reject', 'request')
+"""The first words of verdicts."""
+TONES: Mapping[Kind, Tone] = {'approved': 'good', 'rejected': 'bad'}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +55,7 @@ class MarkKind:
 
 KINDS: Mapping[Kind, MarkKind] = {
     'error': MarkKind('error', '▲', 'e'),
-    'human': MarkKind('answer of a person', '●', 'h'),
+    'human': MarkKind('human answer', '●', 'h'),
     'pause': MarkKind('pause', '‖', 'p'),
     'budget': MarkKind('budget warning', '◔', 'b'),
     'rejected': MarkKind('sent back', '✗', 'v'),
@@ -58,26 +74,6 @@ JUMPS: Mapping[str, tuple[Kind, ...]] = {
 UNDRAWN = ('tool',)
 """Kinds you can jump to but that have no flag: there are too many."""
 
-HUMAN = {
-    'cancel': 'cancelled the run',
-    'edit': 'changed the memory',
-    'approve': 'allowed the tools',
-    'deny': 'did not allow the tools',
-    'answer': 'answered the question of a tool',
-    'extend': 'added to the budget',
-}
-"""What a person did, by event."""
-PAUSES = {
-    'pause': 'paused the run',
-    'resume': 'resumed the run',
-    'step': 'let the run take one step',
-    'breakpoints': 'set the breakpoints',
-}
-STEPS = {'over': 'stepped over', 'out': 'stepped out'}
-IN_REGION = {'pause': 'held', 'resume': 'resumed', 'step': 'stepped'}
-"""What was done to one region."""
-FAILURE_EVENTS = ('failed', 'expired', 'abort', 'exhaust', 'retry')
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
@@ -86,8 +82,15 @@ class Mark:
     seq: int
     kind: Kind
     text: str
+    by: str = ''
+    """The state of the agent who gave a verdict; '' if several did."""
     at: str = ''
     """The state that the step's event was addressed to."""
+
+    @property
+    def tone(self) -> Tone:
+        """Whether it approves or sends back; '' for marks that do neither."""
+        return TONES.get(self.kind, '')
 
 
 def marks_of(
@@ -101,10 +104,16 @@ def marks_of(
         visits: the states entered before it, each with the steps that entered it.
     """
     candidates = [_event_mark(transition), *_turns(transition, fields, visits), _tools(transition)]
+    by = parent_of(transition.event.at) if transition.event.name == 'done' else ''
     return [
-        Mark(seq=transition.seq, kind=mark[0], text=mark[1], at=transition.event.at)
-        for mark in candidates
-        if mark
+        Mark(
+            seq=transition.seq,
+            kind=kind,
+            text=text,
+            by=by if kind in JUMPS['v'] else '',
+            at=transition.event.at,
+        )
+        for kind, text in filter(None, candidates)
     ]
 
 
@@ -118,57 +127,21 @@ def mark_of(
 
 def _event_mark(transition: Transition) -> tuple[Kind, str] | None:
     """Return the mark of the event itself: a failure, a restart, an action of a person."""
-    name, data = transition.event.name, transition.event.data
+    name = transition.event.name
     if transition.raised:
         return None
     if name in PAUSES | HUMAN or name not in ENGINE_EVENTS:
-        return 'pause' if name in PAUSES else 'human', _describe_action(transition)
+        return 'pause' if name in PAUSES else 'human', action_text(transition)
     if name == 'recover':
-        return 'restart', _describe_recovery(payload(RecoverData, transition.event))
+        return 'restart', recovery_text(payload(RecoverData, transition.event))
     if name == 'warn':
-        return 'budget', str(data.get('reason') or 'the budget runs low')
-    return ('error', _describe_failure(transition)) if name in FAILURE_EVENTS else None
+        return 'budget', failure_text(transition)
+    return ('error', failure_text(transition)) if name in FAILURES else None
 
 
 def is_by_person(transition: Transition, mark: Mark) -> bool:
     """Whether a person did it, rather than the engine at a breakpoint or at the end of a script."""
-    field = {'pause': 'reason', 'breakpoints': 'problems'}.get(transition.event.name, '')
-    return mark.kind in ('human', 'pause') and field not in transition.event.data
-
-
-def _describe_recovery(data: RecoverData) -> str:
-    """Describe how a fork begins, or how a run continues after its process died."""
-    if left := str(data.get('left', '')):
-        return f'{reason_text(left)}: it continues on its own from here'
-    run, _, at = str(data.get('forked', '')).rpartition('@')
-    origin = f'{"retried" if data.get("retried") else "forked"} from run {run} at step {at}'
-    if not run:
-        origin = 'recovered: the work in flight was restarted'
-    elif data.get('playing'):
-        origin += ': later steps are replayed from the record'
-    return f'{origin}; paused' if data.get('paused') else origin
-
-
-def _describe_action(transition: Transition) -> str:
-    """Describe what a person did, in their words if they gave any."""
-    event = transition.event
-    if 'problems' in event.data and event.name == 'breakpoints':
-        return '; '.join(f'breakpoint {number}: {why}' for number, why in event.data['problems'].items())
-    if event.name == 'pause' and 'breakpoints' in event.data:
-        return reason_text(str(event.data['reason']))
-    how = str(event.data.get('how', ''))
-    if event.name in IN_REGION and (event.at or how in STEPS):
-        return f'{STEPS.get(how, IN_REGION[event.name])}{f" · {path_text(event.at)}" if event.at else ""}'
-    own = f'{event.name.replace("_", " ")}{f" · {path_text(event.at)}" if event.at else ""}'
-    words = reason_text(str(event.data.get('reason', ''))) or event.data.get('text')
-    return (PAUSES | HUMAN).get(event.name, own) + (f': {words}' if words else '')
-
-
-def _describe_failure(transition: Transition) -> str:
-    event, data = transition.event, transition.event.data
-    if event.name == 'retry':
-        return f'{data.get("error")}; attempt {event.attempt} in {data.get("delay", 0):.1f} s'
-    return str(data.get('error') or data.get('reason') or f'{event.at} {event.name}')
+    return mark.kind in ('human', 'pause') and not is_by_engine(transition)
 
 
 def _turns(
@@ -185,26 +158,24 @@ def _turns(
         yield 'revision', f'revision {count} begins'
     else:
         yield _return(transition, visits)
-    output = transition.event.data.get('output')
-    if isinstance(output, Mapping) and isinstance(output.get('approved'), bool):
-        yield ('approved', 'approved') if output['approved'] else ('rejected', 'sent back')
-    elif isinstance(output, Mapping) and isinstance(output.get('verdict'), str) and 'agrees' not in output:
-        yield (
-            _verdict(output['verdict']),
-            output['verdict'],
-        )  # of one reviewer: in a debate it is only a position
+    if verdict := verdict_text(transition.event.data.get('output')):
+        yield _verdict(verdict), verdict
     joint = written.get('verdict')
     if isinstance(joint, Mapping):
-        verdict = str(joint.get('verdict', '')).replace('_', ' ').lower()
-        yield _verdict(verdict), ': '.join(filter(None, (verdict, str(joint.get('best') or ''))))
+        agreed = str(joint.get('verdict', '')).replace('_', ' ').lower()
+        yield _verdict(agreed), ': '.join(filter(None, (agreed, str(joint.get('best') or ''))))
 
 
-def _verdict(words: str) -> Kind:
+def _verdict(text: str) -> Kind:
     """Return the kind of a verdict, by the word that it begins with."""
-    word = words.replace('_', ' ').lower()
-    if word.startswith('approve'):
-        return 'approved'
-    return 'rejected' if word.startswith(('request', 'reject', 'revise')) else 'verdict'
+    first = text.replace('_', ' ').lower()
+    return (
+        'approved'
+        if first.startswith(APPROVALS)
+        else 'rejected'
+        if first.startswith(REJECTIONS)
+        else 'verdict'
+    )
 
 
 def _writes(change: Change, marked: MarkField) -> bool:

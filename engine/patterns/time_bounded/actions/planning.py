@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.patterns.time_bounded import fallback, replanning
 from engine.patterns.time_bounded.actions.verdicts import judge_without_supervisor
 from engine.patterns.time_bounded.memory.plan import ExecutionPlan, StepStatus, build_steps, validate_plan
-from engine.patterns.time_bounded.memory.protocol import MessageType, Participant
+from engine.patterns.time_bounded.memory.protocol import Participant
 from engine.patterns.time_bounded.memory.schemas import PlanDraft
 from engine.patterns.time_bounded.memory.state import OrchestrationState as Memory
 from engine.patterns.time_bounded.memory.state import RunStatus, memory_of
@@ -31,8 +31,7 @@ def use_fallback_plan(memory: Memory, event: Event) -> None:
     problem = fallback.describe_failure(event)
     if memory.current_step or memory.replanning:
         memory.draft = None
-        kind = MessageType.SUBPLAN_RESPONSE if memory.current_step else MessageType.PLAN_RESPONSE
-        memory.record_answer(Participant.PLANNER, kind, 'No plan.', event, problem=problem)
+        memory.record_answer(Participant.PLANNER, 'No plan.', event, problem=problem)
     else:
         _store_draft(memory, fallback.simplest_plan(memory.primary_goal, problem), event, problem)
 
@@ -140,10 +139,9 @@ def _store_draft(memory: Memory, draft: PlanDraft, event: Event, problem: str = 
     if memory.problems and memory.draft is not None:
         memory.repairs += 1
     memory.draft, memory.draft_is_fallback = draft, bool(problem)
-    kind = MessageType.SUBPLAN_RESPONSE if memory.current_step else MessageType.PLAN_RESPONSE
     listed = '\n'.join(f'{number}. {step.description}' for number, step in enumerate(draft.steps, start=1))
     text = f'{draft.analysis}\n{listed}'
-    memory.record_answer(Participant.PLANNER, kind, text, event, problem=problem, payload=draft)
+    memory.record_answer(Participant.PLANNER, text, event, problem=problem, payload=draft)
 
 
 def _clear_draft(memory: Memory) -> None:

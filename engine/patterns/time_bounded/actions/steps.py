@@ -172,9 +172,7 @@ def _store_code(memory: Memory, output: CodeOutput, event: Event, problem: str =
     step.code_output, step.stage = output, 'coded'
     step.problem = f'the coder gave no answer: {problem}' if problem else ''
     text = f'Blocked: {output.blocked}' if output.blocked else output.summary
-    memory.record_answer(
-        Participant.CODER, MessageType.CODE_RESPONSE, text, event, problem=problem, payload=output
-    )
+    memory.record_answer(Participant.CODER, text, event, problem=problem, payload=output)
 
 
 def _store_test_analysis(memory: Memory, analysis: Reading, event: Event, problem: str = '') -> None:
@@ -192,12 +190,7 @@ def _store_test_analysis(memory: Memory, analysis: Reading, event: Event, proble
     memory.step.test_results = results
     first = results.text.splitlines()[0] if results.text else ''
     memory.record_answer(
-        Participant.TESTER,
-        MessageType.TEST_RESPONSE,
-        f'{first}\n{analysis.summary}',
-        event,
-        problem=problem,
-        payload=results,
+        Participant.TESTER, f'{first}\n{analysis.summary}', event, problem=problem, payload=results
     )
     if results.claimed is not None and results.claimed != results.passed:
         claim = 'pass' if results.claimed else 'fail'

@@ -46,6 +46,14 @@ class Participant(StrEnum):
 ROLES: Final = (Participant.SUPERVISOR, Participant.PLANNER, Participant.CODER, Participant.TESTER)
 
 
+RESPONSES: Final = {
+    Participant.PLANNER: MessageType.PLAN_RESPONSE,
+    Participant.CODER: MessageType.CODE_RESPONSE,
+    Participant.TESTER: MessageType.TEST_RESPONSE,
+    Participant.SUPERVISOR: MessageType.VERIFY_RESPONSE,
+}
+
+
 class AgentMetrics(FrozenModel):
     """Counts of one agent's work."""
 

@@ -28,7 +28,13 @@ from engine.patterns.time_bounded.memory.plan import (
     next_ready_step,
     progress,
 )
-from engine.patterns.time_bounded.memory.protocol import ROLES, AgentRecord, MessageType, Participant
+from engine.patterns.time_bounded.memory.protocol import (
+    RESPONSES,
+    ROLES,
+    AgentRecord,
+    MessageType,
+    Participant,
+)
 from engine.patterns.time_bounded.memory.schedule import PhaseBudget
 from engine.patterns.time_bounded.memory.schemas import CodeOutput, Fix, PlanDraft
 from engine.records import Event
@@ -306,10 +312,9 @@ class OrchestrationState(Memory):
         self._add_to_agent_metrics(agent, requests=1)
         self.send(type, Participant.ORCHESTRATOR, agent, content, event)
 
-    def record_answer(  # noqa: PLR0913
+    def record_answer(
         self,
         agent: Participant,
-        type: MessageType,
         content: str,
         event: Event,
         *,
@@ -328,6 +333,9 @@ class OrchestrationState(Memory):
         if problem:
             self.log('degraded', f'A fallback replaces the {agent}: {problem}', event)
         self.current_agent = ''
+        type = RESPONSES[agent]
+        if agent is Participant.PLANNER and self.current_step:
+            type = MessageType.SUBPLAN_RESPONSE
         self.send(
             type, agent, Participant.ORCHESTRATOR, content, event, degraded=bool(problem), payload=payload
         )
@@ -342,13 +350,9 @@ class OrchestrationState(Memory):
     ) -> None:
         """Record the supervisor's verdict on an agent's work, and intervene if the level calls for it."""
         rated = self._rate(result, agent)
-        self.record_answer(
-            Participant.SUPERVISOR, MessageType.VERIFY_RESPONSE, result.summary, event,
-            problem=problem, payload=rated,
-        )  # fmt: skip
+        self.record_answer(Participant.SUPERVISOR, result.summary, event, problem=problem, payload=rated)
         if self.level is not Level.NONE and not rated.degraded and (rated.passed or rated.refused):
-            demands = [*rated.issues, *(f'not met: {name.replace("_", " ")}' for name in rated.unmet)]
-            self.intervene(self.level, agent, subject, rated, demands, event)
+            self._intervene(agent, subject, rated, event)
 
     def _rate(self, result: VerificationResult, agent: Participant) -> VerificationResult:
         if result.degraded:  # Nobody judged the work: the supervisor failed, not the agent.
@@ -393,19 +397,12 @@ class OrchestrationState(Memory):
             MessageType.ESCALATION, Participant.SUPERVISOR, Participant.ALL, message, event, payload=warning
         )
 
-    def intervene(  # noqa: PLR0913
-        self,
-        level: Level,
-        agent: Participant,
-        subject: str,
-        result: VerificationResult,
-        demands: Sequence[str],
-        event: Event,
-    ) -> None:
+    def _intervene(self, agent: Participant, subject: str, result: VerificationResult, event: Event) -> None:
         """Send an agent the message its level calls for, and record it."""
         about = describe_subject(subject, result.score, self.issues)
+        demands = [*result.issues, *(f'not met: {name.replace("_", " ")}' for name in result.unmet)]
+        self.level = level = result.level
         message = message_for(level, about, demands)
-        self.level = level
         sent = Escalation(
             level=level, score=result.score, issues=self.issues, agent=agent, gate=result.gate,
             message=message, time=event.time, ran=event.ran, step=self.current_step,

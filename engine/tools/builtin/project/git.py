@@ -10,7 +10,7 @@ from engine.errors import ToolError
 from engine.tools.artifacts import ToolOutput
 from engine.tools.builtin.project.staleness import StalenessCheck
 from engine.tools.protocol import ToolContext, tool
-from engine.workspace.sandbox.limits import Limits
+from engine.workspace.sandbox.limits import Confinement, Limits
 
 PERSON = {
     f'GIT_{who}_{what}': value
@@ -27,6 +27,7 @@ VARIABLES = {
     **{f'GIT_CONFIG_KEY_{number}': key for number, (key, _) in enumerate(SETTINGS)},
     **{f'GIT_CONFIG_VALUE_{number}': value for number, (_, value) in enumerate(SETTINGS)},
 }
+CONFINEMENT = Confinement(limits=Limits(seconds=120), variables=VARIABLES)
 
 
 @tool(category='commands', needs=('sandbox',), side_effects=True, seconds=150)
@@ -45,9 +46,7 @@ async def git(
     if any('\0' in argument for argument in arguments):
         raise ToolError('arguments: one of them contains a NUL character')
     stale = await StalenessCheck.before(context)
-    ran = await context.commands.run(
-        ['git', *arguments], context.files, limits=Limits(seconds=120), variables=VARIABLES
-    )
+    ran = await context.commands.run(['git', *arguments], context.files, CONFINEMENT)
     if ran.code == 0 and not ran.unsafe:
         return await stale.output(ran.output.rstrip() or 'Done.')
     return await stale.output(f'{ran.output.rstrip()}\n{ran.summary}'.lstrip('\n'))

@@ -10,7 +10,7 @@ from pydantic import Field
 from engine.tools.artifacts import ToolOutput
 from engine.tools.builtin.project.staleness import StalenessCheck
 from engine.tools.protocol import ToolContext, tool
-from engine.workspace.sandbox.limits import Limits
+from engine.workspace.sandbox.limits import Confinement, Limits
 from engine.workspace.testing.detection import current_setup
 from engine.workspace.testing.tools import command_variables
 
@@ -31,8 +31,10 @@ async def run_command(
     ran = await sandbox.run(
         [shell, '-c', command],
         context.files,
-        limits=Limits(seconds=seconds),
-        variables=await command_variables(setup, context.files, sandbox),
-        mounts=setup.mounts,
+        Confinement(
+            limits=Limits(seconds=seconds),
+            variables=await command_variables(setup, context.files, sandbox),
+            mounts=setup.mounts,
+        ),
     )
     return await stale.output(f'{ran.output.rstrip()}\n{ran.summary}'.lstrip('\n'))

@@ -11,7 +11,7 @@ from pydantic import Field
 from engine.errors import ToolError
 from engine.tools.protocol import ToolContext, tool
 from engine.workspace.confined_dir import split_path
-from engine.workspace.sandbox.limits import Limits
+from engine.workspace.sandbox.limits import Confinement, Limits
 from engine.workspace.workspace import Workspace
 
 MAX_LINES = 200
@@ -19,6 +19,7 @@ MAX_LINES = 200
 MAX_WIDTH = 300
 SEARCH_PATH = '/usr/local/bin:/usr/bin:/bin'
 """Where ripgrep is visible inside the sandbox."""
+CONFINEMENT = Confinement(limits=Limits(seconds=30, output=1 << 20))
 
 
 @tool(category='files', seconds=60)
@@ -42,7 +43,7 @@ async def search(
     by_ripgrep = ['rg', '--line-number', '--no-heading', '--with-filename', '--color=never', '--sort=path']
     by_ripgrep += ['--hidden', '--glob=!.git', f'--max-columns={MAX_WIDTH}', *(['--fixed-strings'] * literal)]
     command = [*by_ripgrep, '-e', pattern, '--', place] if ripgrep else own
-    ran = await context.commands.run(command, context.files, limits=Limits(seconds=30, output=1 << 20))
+    ran = await context.commands.run(command, context.files, CONFINEMENT)
     nothing = ran.code == 1 and not ran.output
     if ran.ended not in ('exit', 'output') or (ran.ended == 'exit' and ran.code and not nothing):
         raise ToolError(f'{ran.output.strip()[:1_000]} {ran.summary}')

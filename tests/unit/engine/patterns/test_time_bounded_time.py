@@ -488,11 +488,12 @@ class LongSuite(QuickSandbox):
         super().__init__()
         self._clock, self._seconds = clock, seconds
 
-    async def run(self, command: Any, workspace: Workspace, **options: Any) -> CommandResult:
-        await self._clock.sleep(min(self._seconds, options['limits'].seconds))
-        if self._seconds > options['limits'].seconds:
-            return CommandResult(code=137, output='', ended='time', seconds=options['limits'].seconds)
-        return await super().run(command, workspace, **options)
+    async def run(self, command: Any, workspace: Workspace, *how: Any, **more: Any) -> CommandResult:
+        allowed = how[0].limits.seconds
+        await self._clock.sleep(min(self._seconds, allowed))
+        if self._seconds > allowed:
+            return CommandResult(code=137, output='', ended='time', seconds=allowed)
+        return await super().run(command, workspace, *how, **more)
 
 
 @pytest.mark.parametrize(

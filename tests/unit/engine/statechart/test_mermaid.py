@@ -8,7 +8,8 @@ import pytest
 
 from engine import Catalog, InvalidInput, LocalConductor
 from engine.records import EdgeShape, Shape, StatePath, StateShape
-from engine.statechart import mermaid
+from engine.statechart import edge_label, mermaid
+from engine.statechart.shape_builder import guard_words
 
 CONDUCTOR = LocalConductor()
 EDGE = re.compile(r'^( *)(\S+) --> (\S+?)(?:: (.*))?$', flags=re.M)
@@ -27,9 +28,9 @@ def test_the_supervisors_diagram_matches_its_transitions() -> None:
     edges = list_top_level_edges(mermaid(CONDUCTOR.catalog.draw('supervisor'), folded=True))
     assert [edge for edge in edges if 'failed' not in edge[:2]] == [
         ('[*]', 'planning', ''),
-        ('planning', 'executing', 'has pending tasks'),
+        ('planning', 'executing', 'pending tasks'),
         ('planning', 'complete', 'no pending tasks'),
-        ('executing', 'executing', 'has pending tasks'),
+        ('executing', 'executing', 'pending tasks'),
         ('executing', 'synthesizing', 'no pending tasks'),
         ('synthesizing', 'complete', ''),
         ('complete', '[*]', ''),
@@ -37,13 +38,34 @@ def test_the_supervisors_diagram_matches_its_transitions() -> None:
     assert {label for source, dest, label in edges if dest == 'failed'} == {'failed', 'expired'}
 
 
+@pytest.mark.parametrize(
+    ('words', 'phrases'),
+    [
+        ({}, ('approved', 'no time')),
+        ({'is_approved': 'all agree', 'has_time': 'in time'}, ('all agree', 'not in time')),
+        ({'is_approved': '', 'has_time': ('in time', 'too late')}, ('', 'too late')),
+    ],
+)
+def test_guards_are_in_words(words: dict[str, str | tuple[str, str]], phrases: tuple[str, ...]) -> None:
+    edge = EdgeShape(
+        trigger='done', source=StatePath('a'), dest='b', conditions=('is_approved',), unless=('has_time',)
+    )
+    assert guard_words(edge, words) == phrases
+
+
+def test_a_pattern_says_its_guards_in_its_own_words() -> None:
+    edges = CONDUCTOR.catalog.draw('pipeline').edges
+    labels = {edge_label(edge) for edge in edges if (edge.source, edge.dest) == ('reviewing', 'complete')}
+    assert labels == {'approved', 'no revisions left'}
+
+
 def test_parallel_workers_are_regions() -> None:
     parameters = {'execution': 'side by side', 'workers': 3}
     text = mermaid(CONDUCTOR.catalog.draw('supervisor', parameters), folded=True)
     assert text.count('\n        --\n') == 2
     assert len(re.findall(r'state "worker \d" as executing__worker_\d \{', text)) == 3
-    assert 'executing__worker_2__taking --> executing__worker_2__working: next task is ready' in text
-    assert ('executing', 'executing', 'has pending tasks') not in list_top_level_edges(text)
+    assert 'executing__worker_2__taking --> executing__worker_2__working: next task' in text
+    assert ('executing', 'executing', 'pending tasks') not in list_top_level_edges(text)
 
 
 @pytest.mark.parametrize('name', list(Catalog.load().patterns))
@@ -98,7 +120,7 @@ def test_events_and_guards_are_labels_and_an_internal_edge_is_a_loop() -> None:
     text = mermaid(chart('one', 'two', edges=edges))
     assert list_top_level_edges(text) == [
         ('[*]', 'one', ''),
-        ('one', 'one', 'note [is new, is short, not late]'),
+        ('one', 'one', 'note [new, short, not late]'),
         ('one', 'two', ''),
     ]
 

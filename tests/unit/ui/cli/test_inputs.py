@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.patterns.dynamic.podcast import Podcast
 from ui.cli.inputs import parse_parameters
-from ui.formatting.parameters import describe_pattern
+from ui.formatting.fields.parameters import describe_pattern
 
 
 def test_a_text_field_takes_text_even_if_it_is_json() -> None:

@@ -6,6 +6,7 @@ from engine import Catalog
 from ui.formatting.diagram.folding import (
     MAX_STATES,
     agent_paths,
+    card_paths,
     count_drawn,
     default_folds,
     enclosing_composite,
@@ -28,8 +29,13 @@ def test_each_pattern_is_drawn_with_a_limited_number_of_states(pattern):
     assert sum(f'id="s:{state.path}"' in text for state in shape.states) == count_drawn(shape, folded)
 
 
-def test_a_small_chart_is_drawn_unfolded():
-    assert default_folds(CATALOG.draw('pipeline')) == frozenset()
+def test_in_a_small_chart_only_agents_are_folded():
+    assert default_folds(CATALOG.draw('pipeline')) == {'researching', 'analyzing', 'reviewing'}
+
+
+def test_a_card_holds_an_agent_with_its_region_or_seat():
+    assert {'implementing.coder1', 'debating.reviewer1', 'debating.synthesizing'} <= card_paths(REVIEW)
+    assert card_paths(CATALOG.draw('supervisor')) == {'planning', 'executing.working', 'synthesizing'}
 
 
 def test_regions_unfold_before_their_contents():

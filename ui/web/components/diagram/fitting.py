@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from engine.records import Shape
 from ui.formatting.diagram.folding import fold_levels
@@ -18,46 +19,55 @@ MIN_SCALE = 11.1 / 12
 """Pixels per unit at which text of 12 units is 11 pixels high."""
 MIN_SIDEWAYS_RATIO = 1.2
 """Ratio of width to height from which a chart may run to the right."""
+CARDS = (Layout(cards=True), Layout(cards=True, columns=2), Layout())
+"""Layouts with room for what agents do, the best first, and one without."""
 VIEW_BOX = re.compile(r'viewBox="[\d.]+ [\d.]+ ([\d.]+) ([\d.]+)"')
 
 
 async def fit(
-    shape: Shape, room: Room, *, folded: frozenset[str] | None = None, active: Sequence[str] = ()
+    shape: Shape,
+    room: Room,
+    *,
+    folded: frozenset[str] | None = None,
+    active: Sequence[str] = (),
+    cards: bool = False,
 ) -> tuple[str, frozenset[str]]:
     """Return the chart that fits best: the SVG ('' without `dot`), and which states are collapsed.
 
     If possible, all of it is readable at once: edge labels that take too much room are dropped and, unless
-    `folded` is given, more and more states are collapsed, first those that are not `active`.
+    `folded` is given, more and more states are collapsed, first those that are not `active`. With `cards`,
+    collapsed agents have room for what they do, where there is enough.
     """
     if not has_graphviz():
         return '', frozenset() if folded is None else folded
-    return await asyncio.to_thread(_fit, shape, room, folded, tuple(active))
+    return await asyncio.to_thread(_fit, shape, room, folded, tuple(active), cards)
 
 
 def _fit(
-    shape: Shape, room: Room, folded: frozenset[str] | None, active: Sequence[str]
+    shape: Shape, room: Room, folded: frozenset[str] | None, active: Sequence[str], cards: bool
 ) -> tuple[str, frozenset[str]]:
     directions = (False, True) if room[0] >= MIN_SIDEWAYS_RATIO * room[1] else (False,)
     best, chosen, scale = '', frozenset[str](), 0.0
     for folds in fold_levels(shape, active) if folded is None else [folded]:
-        # Labels take the most room: a chart that cannot be read without them cannot be read with them.
-        bare, reached = _draw_best(shape, folds, directions, room, labels=False)
-        if reached >= MIN_SCALE:
-            labelled, large = _draw_best(shape, folds, directions, room, labels=True)
-            return (labelled if large >= MIN_SCALE else bare), folds
-        if reached >= scale:  # no smaller, but with fewer states: more of it is in sight
-            best, chosen, scale = bare, folds, reached
+        for layout in CARDS if cards else CARDS[-1:]:
+            # Labels take the most room: a chart that cannot be read without them cannot be read with them.
+            bare, reached = _draw_best(shape, folds, directions, room, replace(layout, labels=False))
+            if reached >= MIN_SCALE:
+                labelled, large = _draw_best(shape, folds, directions, room, layout)
+                return (labelled if large >= MIN_SCALE else bare), folds
+            if reached >= scale:  # no smaller, but with fewer states: more of it is in sight
+                best, chosen, scale = bare, folds, reached
     return best, chosen
 
 
 def _draw_best(
-    shape: Shape, folded: frozenset[str], directions: Sequence[bool], room: Room, *, labels: bool
+    shape: Shape, folded: frozenset[str], directions: Sequence[bool], room: Room, layout: Layout
 ) -> tuple[str, float]:
-    drawn = [render_svg(shape, folded, Layout(sideways=sideways, labels=labels)) for sideways in directions]
+    drawn = [render_svg(shape, folded, replace(layout, sideways=sideways)) for sideways in directions]
     return max(((drawing, _scale(drawing, room)) for drawing in drawn), key=lambda scaled: scaled[1])
 
 
 def _scale(drawn: str, room: Room) -> float:
-    """Return the pixels per unit of a drawing in a space, at most 1: enlarging it is no advantage."""
+    """Return the pixels per unit of a drawing that fills a space."""
     width, height = map(float, VIEW_BOX.findall(drawn)[0])
-    return min(room[0] / width, room[1] / height, 1.0)
+    return min(room[0] / width, room[1] / height)

@@ -66,11 +66,7 @@ class Field:
     def bounds(self) -> str:
         """The permitted length or range in words; '' if there is none."""
         if self.kind in TEXT_KINDS:
-            return (
-                f'At most {self.maximum:,.0f} characters'
-                if self.maximum is not None and self.maximum < 1_000
-                else ''
-            )
+            return ''  # said once it is broken
         if self.minimum is not None and self.exclusive_minimum:
             return f'More than {self.minimum:,}' + (
                 f', at most {self.maximum:,}' if self.maximum is not None else ''

@@ -8,8 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from ui.formatting.problems import problems
-from ui.formatting.values import as_sentence, json_problem
+from ui.formatting.values import as_sentence, json_problem, problems
 from ui.web.components.forms.control import Control
 from ui.web.components.forms.fields import Field, fields
 from ui.web.components.widgets import Box, Text

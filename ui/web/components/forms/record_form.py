@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from ui.formatting.record_fields import record_fields
+from ui.formatting.fields.record_fields import record_fields
 
 
 def form_model(record: Any, *, group: str = '', without: Collection[str] = ()) -> type[BaseModel]:

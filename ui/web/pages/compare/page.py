@@ -84,7 +84,7 @@ class CompareScreen:
         self._next_refresh = 0.0
 
     async def draw(self, at: int | None) -> None:
-        """Draw the page at a row; None means the point of divergence, or the end if there is none."""
+        """Draw the page at a row; None means the point of divergence, or the first row if there is none."""
         comparison = self._comparison
         self._head = CompareHeader(comparison, self._choose_other, self._go_to_divergence)
         self._error_banner = ErrorBanner()
@@ -113,7 +113,7 @@ class CompareScreen:
                 self._aligned = AlignedRows(self.go, label='Steps of A and B side by side')
         self._player = RowPlayer(self._sides, self.go)
         self._announcer = live_region()
-        parted = comparison.divergence.row if comparison.divergence else len(comparison.rows) - 1
+        parted = comparison.divergence.row if comparison.divergence else 0
         self._at = max(0, min(parted if at is None else at, len(comparison.rows) - 1))
         self._aligned.show(comparison.rows, self._at)
         await self._show()

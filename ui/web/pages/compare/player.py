@@ -74,8 +74,8 @@ class RowPlayer:
     def _draw_bar(self, side: Side) -> LaneBar:
         def go_to_step(step: int) -> Awaitable[None]:
             steps = (row.a if side.name == 'A' else row.b for row in self._rows)
-            found = (place for place, seq in enumerate(steps) if seq is not None and seq >= step)
-            return self.go_to(next(found, len(self._rows) - 1))
+            places = (place for place, seq in enumerate(steps) if seq is not None and seq >= step)
+            return self.go_to(next(places, len(self._rows) - 1))
 
         with Box('compare-bar'):
             Text('span', side.name, f'side-mark side-{side.name.lower()}', aria_hidden='true')

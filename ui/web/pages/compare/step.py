@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nicegui import ui
-
 from engine import Transition
 from engine.history import Piece, Row, diff_words_async
 from engine.records import calls_of, reply_of, results_of
 from ui.formatting.comparison import FACETS, KINDS
 from ui.formatting.plain_text import plain_markdown
-from ui.formatting.steps import edge_outcomes, headline, path_text, short_json
+from ui.formatting.sentences import step_sentence
+from ui.formatting.steps import edge_outcomes, path_text
 from ui.formatting.tool_calls import call_line, result_line
 from ui.web.components.elements import DiffText
-from ui.web.components.theme import empty_state, text_notice
+from ui.web.components.theme import empty_state
 from ui.web.components.widgets import Box, Text, text_link
 from ui.web.pages.compare.side import Side
-from ui.web.pages.shared.run.transition_reasons import draw_outcome
+from ui.web.pages.shared.run.transition_reasons import draw_reasons
 from ui.web.replay.conversation import json_to_markdown
 
 MAX_TEXT = 300
@@ -51,7 +50,7 @@ class StepPane:
         self._root.clear()
         with self._root:
             if row is None:
-                empty_state('hourglass_empty', 'Neither run has taken a step yet.')
+                empty_state('hourglass_empty', 'No steps yet.')
                 return
             self._draw_kind(row, parting=parting)
             for place_of, side in enumerate(self._sides):
@@ -99,22 +98,8 @@ def _draw_head(side: Side, seq: int) -> None:
 
 def _draw_description(side: Side, step: Transition, pieces: Sequence[Piece]) -> None:
     _draw_head(side, step.seq)
-    Text('b', headline(step), 'step-title')
-    if step.event.data.get('error'):
-        text_notice('fail', 'error_outline', short_json(str(step.event.data['error']), MAX_TEXT))
-    with Box('moves'):
-        for edge in step.edges:
-            with Box('move'):
-                Text('span', path_text(edge.source), 'chip')
-                ui.icon('arrow_forward').props('size="16px" aria-label="to"')
-                Text('span', path_text(edge.dest) or 'stays', 'chip strong')
-    outcomes = [
-        outcome for outcome in edge_outcomes(step, side.stats.shape) if outcome.taken or outcome.guards
-    ]
-    if outcomes:
-        Text('span', 'Why this transition', 'step-section')
-    for outcome in outcomes:
-        draw_outcome(outcome, side.stats.shape, side.reasons)
+    Text('b', step_sentence(step, side.stats.shape), 'step-title')
+    draw_reasons(edge_outcomes(step, side.stats.shape), side.reasons)
     lines = call_lines(step)
     if lines:
         Text('span', 'Tools', 'step-section')

@@ -12,7 +12,7 @@ from ui.formatting.agents import agent_name
 from ui.formatting.diagram.folding import default_folds
 from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, highlight, svg
 from ui.formatting.forks import turn_sentence
-from ui.formatting.steps import headline
+from ui.formatting.sentences import step_sentence
 from ui.formatting.values import parse_number
 from ui.web.components.elements import Diagram
 from ui.web.components.theme import FORM_KEYS, frame, page_head, text_notice
@@ -83,7 +83,11 @@ def _draw_head(info: RunInfo, step: int, requested: int) -> None:
 async def _draw_step(shape: Shape, view: View, step: Transition | None) -> None:
     with Box('panel launch-chart', 'section', aria_labelledby='chart'):
         with Box('panel-head'):
-            Text('h2', f'Step {step.seq}: {headline(step)}' if step else 'Before the first step', id='chart')
+            Text(
+                'h2',
+                f'Step {step.seq}: {step_sentence(step, shape)}' if step else 'Before the first step',
+                id='chart',
+            )
         with Box('launch-diagram'):
             if not has_graphviz():
                 text_notice('wait', 'account_tree', GRAPHVIZ_MISSING)

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, Protocol, TypeVar
+from typing import ClassVar, Literal, Protocol, TypeVar, get_args
 
 from nicegui import ui
 
 from engine import Transition
 from engine.records import Shape, View
 from ui.app.presence import Viewer
+from ui.web.components.widgets import Box, set_attributes
 from ui.web.pages.run.debugger.debugger import Debugger
 from ui.web.pages.shared.run.context import RunContext
 from ui.web.replay.live import Follower
 
-Place = Literal['head', 'column', 'tab', 'foot', 'strip', 'below diagram', 'above agents', 'below step']
-"""Where a pane is drawn: over the columns, as one, in the tabs, under the columns; or in another pane."""
+Place = Literal[
+    'head', 'column', 'story', 'tab', 'foot', 'strip', 'below diagram', 'above agents', 'below step'
+]
+"""Where a pane is drawn: over the columns, as one, over the tabs, in them, under all; or in another pane."""
+Face = Literal['watch', 'debug']
+"""What the page is for: to see what the agents do, or to find out why."""
+FACES: tuple[Face, ...] = get_args(Face)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +86,10 @@ class RunPage:
     """The parameters in the address with which the page was opened."""
     panes: list[Pane] = field(default_factory=list)
     """Those that have been drawn."""
+    face: Face = 'watch'
+    """The face that is shown."""
+    of_one_face: list[tuple[Sequence[Face], Box]] = field(default_factory=list)
+    """What holds the panes that not every face shows."""
     grid: ui.element = field(init=False)
     """The element around the columns."""
     moment: Moment = field(init=False)
@@ -87,7 +97,23 @@ class RunPage:
 
     def draw(self, place: Place) -> list[Pane]:
         """Draw the panes of a place in the current element, and return them."""
-        return [self.add(kind) for kind in self.kinds_of(place)]
+        return [self._draw(kind) for kind in self.kinds_of(place)]
+
+    def _draw(self, kind: type[Pane]) -> Pane:
+        if kind.faces == FACES:
+            return self.add(kind)
+        with Box('of-one-face') as holder:
+            self.of_one_face.append((kind.faces, holder))
+            return self.add(kind)
+
+    def show_face(self, face: Face) -> None:
+        """Turn to a face."""
+        self.face = face
+        set_attributes(self.grid, data_face=face)
+        for faces, holder in self.of_one_face:
+            holder.set_visibility(face in faces)
+        for pane in self.panes:
+            pane.show_face(face)
 
     def kinds_of(self, place: Place) -> list[type[Pane]]:
         """Return the kinds of panes that this run has in a place."""
@@ -116,6 +142,8 @@ class Pane:
 
     place: ClassVar[Place]
     """Where it is drawn."""
+    faces: ClassVar[Sequence[Face]] = FACES
+    """The faces of the page that show it."""
     panel: ClassVar[str] = ''
     """Its name in `Shape.panels` if it is only for patterns that ask for it."""
 
@@ -154,6 +182,9 @@ class Pane:
 
     def stream(self, text: Mapping[str, Sequence[tuple[str, str]]]) -> None:
         """Append text that is still being streamed: kinds and pieces, by agent path."""
+
+    def show_face(self, face: Face) -> None:
+        """Change what differs between the faces of the page; it is hidden already where it has no place."""
 
     async def load(self) -> None:
         """Load what the page does not wait for; called once, when the page is complete."""

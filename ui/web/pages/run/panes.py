@@ -26,11 +26,14 @@ from ui.web.pages.run.panels.task_cards import TaskCards
 from ui.web.pages.run.player.player import Player
 from ui.web.pages.run.review.board import Board
 from ui.web.pages.run.review.candidates import Candidates
+from ui.web.pages.run.story.result.card import ResultCard
+from ui.web.pages.run.story.story import StoryPane
 
 PANES: tuple[type[Pane], ...] = (
     *(Header, ApprovalBar, BudgetBars, StatusStrip, StopBanner),
     *(DraftProgress, Phases),
     *(ChartPane, RunTabs, Inspector),
+    *(ResultCard, StoryPane),
     *(PlanChecklist, TaskCards, StepNotes),
     # The tabs. Those that need the width of the page come right after the agents.
     *(AgentPanes, Board, Candidates, Transcript, Files),

@@ -23,6 +23,7 @@ from ui.web.components.layout import view_switch
 from ui.web.components.widgets import Box
 from ui.web.pages.run import panes as listed
 from ui.web.pages.run.debugger.debugger import Debugger
+from ui.web.pages.run.header.face_switch import face_of
 from ui.web.pages.run.inspector.inspector import Inspector
 from ui.web.pages.run.pane import Moment, RunPage
 from ui.web.pages.run.panels.tabs import RunTabs
@@ -90,11 +91,12 @@ class Screen:
         self._step_updates = Debouncer(self._show_step, page.grid, pace=STEPPING)
         await self._reasons.load()
         self._runs_elsewhere = await self._error_banner.check_owner(self._conductor, self._info.id)
+        page.show_face(face_of(page.query))
         with self._address.suspend():
             await self._show_recorded(self._info.seq if at is None else at, at)
             self._tabs.open(tab)
             self._inspector.open(page.query.get('inspect', ''))
-        if at is not None:
+        if at is not None or 'face' in page.query:  # which is kept, so that the address need not say it
             self._show_address()
         for pane in page.panes:
             await pane.load()

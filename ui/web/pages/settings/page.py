@@ -23,8 +23,7 @@ def register(backend: Backend) -> None:
     @serve_page('/settings')
     async def settings() -> None:
         with frame('Settings', here='/settings'):
-            summary = 'Settings come from one file and the environment. This page shows the result.'
-            with page_head('Settings', summary):
+            with page_head('Settings', 'Settings in effect'):
                 if backend.fleet:  # the header of a narrow window has no room for it
                     text_link(WORKERS, 'Workers', 'small')
             with Box('notices'):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 
 from nicegui import ui
 
 from engine import EngineError
 from engine.operations import Role
 from ui.app.backend import Backend
+from ui.formatting.values import moment_text
 from ui.web.components.theme import button
 from ui.web.components.widgets import Box, Text, label, set_attributes, text_input, text_link
 
@@ -108,7 +108,7 @@ def moment(time: float, now: float) -> str:
         return 'never'
     if 0 <= now - time < 60:
         return 'now'
-    return datetime.fromtimestamp(time, UTC).strftime('%Y-%m-%d %H:%M UTC')
+    return moment_text(time, 'UTC', seconds=False)
 
 
 @contextmanager

@@ -72,7 +72,7 @@ class SectionDialog(ABC):
             ui.notify(str(error), type='negative', multi_line=True, close_button='Close')
             return
         with dialog_frame(f'Edit {name}' if name else self.TITLE) as dialog:
-            Text('p', f'Saved in {self._backend().catalog.file}. Its comments are kept.', 'muted small')
+            Text('p', f'Saved in {self._backend().catalog.file}', 'muted small')
             form = Form(self.model(), on_change=lambda: None)
             form.set_values(self.fill(name, section) if name else {})
             message = Text('p', '', 'problem', role='status')

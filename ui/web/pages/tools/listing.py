@@ -15,7 +15,7 @@ from engine.tools import RemoteTool, Tool
 from ui.app.backend import Backend
 from ui.formatting.values import as_sentence, count, describe_tools, first_sentence
 from ui.web.components.theme import button, empty_state
-from ui.web.components.widgets import Box, NativeSelect, Text, label, link, set_attributes, text_input
+from ui.web.components.widgets import Box, NativeSelect, Text, label, link, text_input
 from ui.web.routing import show_address, tool_path
 
 KINDS = {
@@ -193,8 +193,7 @@ class ToolList:
 
     def _card(self, tool: Tool) -> None:
         using = [user for user in self._agents if tool.name in user.agent.tools]
-        with Box(tag='li'), link(tool_path(tool.name), 'card tool-card') as card:
-            set_attributes(card, aria_label=f'{tool.name}: {first_sentence(tool.description)}')
+        with Box(tag='li'), link(tool_path(tool.name), 'card tool-card'):
             Text('h3', tool.name, 'mono')
             Text('p', first_sentence(tool.description), 'muted')
             with Box('tool-foot', 'span'):

@@ -9,8 +9,8 @@ from nicegui import ui
 from engine.records import Shape
 from ui.formatting.diagram.folding import agent_paths, default_folds
 from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, svg
+from ui.formatting.diagram.traffic import Heat
 from ui.formatting.steps import duration
-from ui.formatting.traffic import Heat
 from ui.formatting.values import percent
 from ui.web.components.diagram.collapse_menu import CollapseMenu
 from ui.web.components.diagram.save_menu import save_menu

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Literal
 
 from ui.formatting.diagram.overlays import Decoration, Layer
+from ui.formatting.diagram.traffic import EdgeHeat, Heat, StateHeat
 from ui.formatting.steps import duration, edge_text, path_text
-from ui.formatting.traffic import EdgeHeat, Heat, StateHeat
 from ui.formatting.values import compact, count, percent
 
 Mode = Literal['often', 'long', 'fails']

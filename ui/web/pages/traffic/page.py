@@ -12,7 +12,7 @@ from engine import Status
 from engine.history import merge_shapes
 from engine.records import RunQuery, Shape, Traffic
 from ui.app.backend import Backend
-from ui.formatting.traffic import Heat, fork_note
+from ui.formatting.diagram.traffic import Heat, fork_note
 from ui.formatting.values import STATUS_TEXT, count
 from ui.web.components.tabs import Tabs
 from ui.web.components.theme import button, empty_state, frame, notice, page_head, text_notice

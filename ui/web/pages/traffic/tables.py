@@ -10,8 +10,8 @@ from typing import Any, Generic, TypeVar
 from nicegui import ui
 from nicegui.element import Element
 
+from ui.formatting.diagram.traffic import EdgeHeat, StateHeat
 from ui.formatting.steps import duration, edge_text, path_text
-from ui.formatting.traffic import EdgeHeat, StateHeat
 from ui.formatting.values import percent
 from ui.web.components.widgets import Box, Text, set_attributes
 

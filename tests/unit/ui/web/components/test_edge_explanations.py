@@ -25,7 +25,7 @@ def test_an_outer_transition_is_not_evaluated_after_an_inner_one_matched():
     edges = (Edge(source=PATH('a.x'), dest='a.y'),)
     failed = Transition(run=RunId('r'), seq=4, time=1.0, event=event, edges=edges)
     reasons = {outcome.edge.source: outcome.reason for outcome in edge_outcomes(failed, shape)}
-    assert reasons == {'a': 'not evaluated: another transition matched', 'a.x': 'taken'}
+    assert reasons == {'a': 'Not checked: another one applied', 'a.x': 'Taken'}
 
 
 def test_an_edge_for_several_transitions_has_one_name():

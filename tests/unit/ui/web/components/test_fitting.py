@@ -7,7 +7,7 @@ import pytest
 
 from engine import Catalog
 from engine.records import Shape
-from ui.formatting.diagram.folding import composites_around, count_drawn, default_folds, fold_levels
+from ui.formatting.diagram.folding import composites_around, count_drawn, fold_levels
 from ui.formatting.diagram.rendering import svg
 from ui.web.components.diagram.fitting import COLUMN, MIN_SCALE, VIEW_BOX, fit
 
@@ -36,7 +36,7 @@ async def test_each_pattern_is_readable_as_a_whole(pattern, room):
 
 async def test_with_enough_room_edges_have_labels_and_charts_may_be_horizontal():
     shape = CATALOG.draw('vote')
-    narrow, _ = await fit(shape, COLUMN)
+    narrow, _ = await fit(shape, (300, 640))
     broad, _ = await fit(shape, PAGE)
     width, height = map(float, VIEW_BOX.findall(broad)[0])
     assert width > 2 * height
@@ -62,18 +62,33 @@ def test_inactive_states_fold_first(phase):
     assert any(others <= folded for folded in levels)
 
 
-def test_the_active_agent_is_unfolded_among_folded_ones():
+def test_an_active_agent_stays_folded_in_unfolded_states():
     shape = CATALOG.draw('time-bounded')
     leaf = first_leaf(shape)
-    closed = default_folds(shape) & composites_around(shape, [leaf])
-    assert closed
-    assert not closed & next(fold_levels(shape, [leaf]))
+    folded = next(fold_levels(shape, [leaf]))
+    agent, _, _ = leaf.rpartition('.')
+    assert agent in folded
+    assert not folded & composites_around(shape, [leaf])
 
 
-async def test_failures_are_badges_on_the_states_they_leave():
+async def test_with_room_a_folded_agent_is_a_card():
+    drawn, _ = await fit(CATALOG.draw('pipeline'), COLUMN, cards=True)
+    small, _ = await fit(CATALOG.draw('pipeline'), COLUMN)
+    assert node_height(drawn, 'analyzing') > 50 > node_height(small, 'analyzing')
+    assert node_height(drawn, 'pending') < 50
+
+
+def node_height(drawn: str, path: str) -> float:
+    """Return the height of a state in units."""
+    outline = re.search(rf'id="s:{re.escape(path)}".*? d="([^"]+)"', drawn, re.DOTALL)
+    assert outline, path
+    heights = list(map(float, re.findall(r'-?[\d.]+', outline[1])))[1::2]
+    return max(heights) - min(heights)
+
+
+async def test_failures_are_badges_or_lead_along_the_gutter():
     drawn = (await svg(CATALOG.draw('race'), folded=True)).replace('&gt;', '>')
-    badges = re.findall(r'<g id="e:([^"]+)" class="edge failing badge">', drawn)
-    assert badges
+    badges = re.findall(r'<g id="e:([^"]+)" class="edge failing(?: badge)?">', drawn)
     assert not re.findall(r'class="edge edge failing"', drawn)
     assert len(set(badges)) == len(badges)
     wide = (await svg(CATALOG.draw('race'), folded=True, wide=True)).replace('&gt;', '>')
@@ -82,8 +97,20 @@ async def test_failures_are_badges_on_the_states_they_leave():
     )
 
 
+@pytest.mark.parametrize('room', [COLUMN, PAGE], ids=['column', 'page'])
+@pytest.mark.parametrize('pattern', list(CATALOG.patterns))
+async def test_where_a_run_fails_a_line_leads_there(pattern, room):
+    shape = CATALOG.draw(pattern)
+    failed = [state.path for state in shape.states if not state.parent and state.outcome == 'failed']
+    drawn, _ = await fit(shape, room)
+    for path in failed:
+        assert re.search(
+            rf'id="e:[^"]+&gt;{path}" class="edge(?! failing badge)', drawn.replace('&#45;', '-')
+        )
+
+
 async def test_racers_are_drawn_in_order_and_aligned():
-    drawn, _ = await fit(CATALOG.draw('race'), COLUMN)
+    drawn, _ = await fit(CATALOG.draw('race'), COLUMN, folded=frozenset())
     places = {
         path: tuple(map(float, place))
         for path, *place in re.findall(

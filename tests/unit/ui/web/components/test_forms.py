@@ -6,7 +6,7 @@ from typing import Literal
 import pytest
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from ui.formatting.problems import problems
+from ui.formatting.values import problems
 from ui.web.components.forms.fields import fields
 
 
@@ -89,7 +89,7 @@ def test_controls_are_read_and_written(name, raw, value):
 @pytest.mark.parametrize(
     ('given', 'field', 'problem'),
     [
-        ({'text': ''}, 'text', 'Fill this in: at least 3 characters.'),
+        ({'text': ''}, 'text', 'Enter at least 3 characters.'),
         ({'text': 'ab'}, 'text', 'Enter at least 3 characters (now 2).'),
         ({'text': 'x' * 11}, 'text', 'Use at most 10 characters (now 11).'),
         ({'whole': '11'}, 'whole', 'Must be 10 or less.'),

@@ -43,13 +43,15 @@ def test_a_class_is_styled_in_one_sheet_only():
     assert {name: sheets for name, sheets in dressed.items() if len(sheets) > 1 and not SHARED & sheets} == {}
 
 
-def test_transitions_not_taken_do_not_look_like_errors():
-    of_outcomes = re.compile(r'\.not-taken|\.edge-outcome\.blocked|\.overlay-badge-why')
+def test_transitions_not_taken_look_neither_like_errors_nor_like_a_question():
+    of_outcomes = re.compile(
+        r'\.not-taken|\.edge-outcome|\.guard\b|\.criterion\.(?:missing|open)|\.overlay-badge-why'
+    )
     rules = []
     for sheet in STYLES.rglob('*.css'):
         text = re.sub(r'/\*.*?\*/', '', sheet.read_text(), flags=re.S)
         rules += [rule for rule in re.findall(r'([^{}]+)\{([^{}]*)\}', text) if of_outcomes.search(rule[0])]
-    assert rules and not [rule for rule in rules if '--fail' in rule[1]]
+    assert rules and not [rule for rule in rules if re.search('--(fail|wait)', rule[1])]
 
 
 def test_each_stylesheet_line_has_one_rule():

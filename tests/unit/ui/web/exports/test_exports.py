@@ -96,15 +96,11 @@ async def test_a_page_holds_the_data_of_every_step(conductor: Conductor) -> None
     kinds = [kind for _, _, kind, _ in data['timeline']['news']['flags']]
     assert (kinds.count('rejected'), kinds.count('approved')) == (1, 1)
     assert data['timeline']['news']['blocks']
-    guards = {
-        text: (outcome['taken'], outcome['reason'], met)
-        for step in data['steps']
-        for outcome in step.get('outcomes', ())
-        for text, met in outcome['guards']
-    }
-    assert guards['The reviewer approves the draft? No (must be yes).'] == (False, 'blocked', False)
-    assert guards['The reviewer approves the draft? Yes.'] == (True, 'taken', True)
-    assert not [text for text in guards if '=' in text]
+    by_title = {step['title']: step for step in data['steps']}
+    assert by_title['reviewing → complete: the reviewer approved']['guards'] == ['Approved: yes']
+    sent_back = by_title['reviewing → analyzing: the reviewer sent it back, revisions left']
+    assert sent_back['guards'] == ['Approved: no', 'No revisions left: no']
+    assert [other['to'] for other in sent_back['others']] == ['to complete', 'to complete']
 
 
 async def test_notes_are_shown_at_their_steps(conductor: Conductor) -> None:

@@ -161,10 +161,10 @@ async def test_unavailable_steps_say_why(stage):
     assert [step_refusal(how, shape, view) for how in ('in', 'over', 'out')] == ['', '', '']
     assert active_regions(shape, view.active) == {'both.left': 'thinking', 'both.right': 'thinking'}
     ended = replace(view, active=('both.left.done', 'both.right.thinking'))
-    assert 'has ended and waits' in step_refusal('in', shape, ended, 'both.left')
+    assert 'Ended; waiting' in step_refusal('in', shape, ended, 'both.left')
     assert step_refusal('in', shape, ended, 'both.right') == ''
     waiting = replace(view, active=('both.left.approving', 'both.right.done'))
-    assert 'waits for you' in step_refusal('over', shape, waiting)
+    assert 'Waiting for you' in step_refusal('over', shape, waiting)
     assert 'last has no parent' in step_refusal('out', shape, replace(view, active=('last',)))
 
 

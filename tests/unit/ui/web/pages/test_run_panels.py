@@ -9,6 +9,7 @@ from engine.patterns import PhaseBudget
 from engine.patterns.time_bounded.memory.schedule import TimeSpan
 from engine.records import Change, EdgeShape, PanelField, RunId, Shape, StatePath, Usage, View
 from ui.web.components.assets import STYLES
+from ui.web.pages.run.agents.stages import Stage
 from ui.web.pages.run.panels.messages import Message, MessageFilter, messages_of, parties
 from ui.web.pages.run.panels.phases import (
     STATES,
@@ -134,6 +135,7 @@ def test_a_phase_shows_its_used_share_and_forecast():
         'done', 'in progress', 'upcoming',
     ]  # fmt: skip
     assert phase_line(timing, executing) == 'Round 1: 30 s of 1:20, forecast 2:00 (over budget)'
+    assert phase_line(timing, phase_burns(timing, 95)[1]) == 'Round 1: 1:25 of 1:20 · over, forecast 5:40'
     assert time_left(timing, 40, Status.RUNNING) == '1:00 of 1:40 left'
     assert dict(step_lines(timing, 22)) == {
         'This step': '8.0 s of 20 s left',
@@ -156,6 +158,19 @@ def test_times_say_which_round_they_are_of():
     timing.begin_phase('planning', 90)
     assert phase_line(timing, phase_burns(timing, 91)[0]) == 'Round 2: 1.0 s of 1.0 s'
     assert [span.round for span in timing.spans] == [1]
+
+
+def test_a_stage_works_while_the_engine_does_its_own_work_in_it():
+    stage = Stage('a', 'A', ('a.coder',), chores=('a.testing',))
+    coder = {PATH('a.coder'): {}}
+    for active, facts, status in (
+        ('a.testing', {}, 'working'),
+        ('a.testing', {'paused': True}, 'paused'),
+        ('b.testing', {}, 'done'),
+        ('a.testing', {'status': Status.DONE}, 'done'),
+    ):
+        shown = view(active=(PATH(active),), agents=coder, **facts)
+        assert stage.status(shown, History()) == status, active
 
 
 def test_time_advances_only_while_the_run_does():

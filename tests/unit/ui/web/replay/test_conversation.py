@@ -65,9 +65,9 @@ def test_explanations_tell_blocked_edges_from_those_not_evaluated():
         guards=(guard('fits', False, 'b'), guard('late', False, 'c', wanted=False)),
     )
     first, second, third = edge_outcomes(transition, SHAPE)
-    assert (first.taken, first.reason) == (False, 'blocked')
-    assert (second.taken, second.reason) == (True, 'taken')
-    assert (third.taken, third.reason) == (False, 'not evaluated: an earlier transition matched')
+    assert (first.taken, first.reason) == (False, 'Not possible')
+    assert (second.taken, second.reason) == (True, 'Taken')
+    assert (third.taken, third.reason) == (False, 'Not checked: an earlier one applied')
 
 
 def test_going_back_is_a_revision_and_moving_forward_is_not():
@@ -118,7 +118,7 @@ def test_a_counted_revision_is_marked_where_it_starts():
             'pause',
             {'reason': 'breakpoint 1 at step 4: leave a.b', 'breakpoints': ['1']},
             'pause',
-            'breakpoint 1 at step 4: leaving a › b',  # noqa: RUF001
+            'stopped at breakpoint 1 at step 4: leaving a › b',  # noqa: RUF001
         ),
         ('done', {'output': {'approved': False}}, 'rejected', 'sent back'),
     ],

@@ -25,14 +25,14 @@ def put(path: str) -> Change:
     ('name', 'data', 'kind', 'text'),
     [
         ('pause', {'reason': 'to look'}, 'pause', 'paused the run: to look'),
-        ('pause', {'reason': 'breakpoint 1', 'breakpoints': ['1']}, 'pause', 'breakpoint 1'),
+        ('pause', {'reason': 'breakpoint 1', 'breakpoints': ['1']}, 'pause', 'stopped at breakpoint 1'),
         ('resume', {}, 'pause', 'resumed the run'),
         ('step', {'how': 'in'}, 'pause', 'let the run take one step'),
         ('step', {'how': 'over'}, 'pause', 'stepped over'),
         ('breakpoints', {'breakpoints': []}, 'pause', 'set the breakpoints'),
         ('breakpoints', {'problems': {'2': 'no text'}}, 'pause', 'breakpoint 2: no text'),
         ('approve', {}, 'human', 'allowed the tools'),
-        ('take_seat', {'reason': 'I know better'}, 'human', 'take seat: I know better'),
+        ('take_seat', {'reason': 'I know better'}, 'human', 'sent “take seat”: I know better'),
         ('warn', {'reason': '80 % of the tokens'}, 'budget', '80 % of the tokens'),
         ('abort', {'error': 'no way out'}, 'error', 'no way out'),
     ],
@@ -44,9 +44,9 @@ def test_notable_events_are_marked(name, data, kind, text):
 
 
 def test_actions_on_one_region_name_it():
-    for name, text in (('pause', 'held'), ('resume', 'resumed'), ('step', 'stepped')):
+    for name, text in (('pause', 'paused'), ('resume', 'resumed'), ('step', 'stepped in')):
         (mark,) = marks_of(step(name, 4, at='both.left', data={}), MARKS, {})
-        assert mark.text == f'{text} · both › left'  # noqa: RUF001  (the sign between the steps of a path)
+        assert mark.text == f'{text} both › left'  # noqa: RUF001  (the sign between the steps of a path)
 
 
 def test_verdicts_are_those_of_reviewers_and_of_whole_debates():

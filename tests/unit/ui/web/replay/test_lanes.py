@@ -142,7 +142,12 @@ def test_pauses_of_the_run_and_of_one_agent_end_with_resume_or_with_the_run():
         ('done', 'draft.thinking', {'output': {'approved': True}}, [1, 0, 'approved', 'approved']),
         ('done', 'draft.thinking', {'output': {'approved': False}}, [1, 0, 'rejected', 'sent back']),
         ('approve', 'draft.approving', {}, [1, 0, 'human', 'allowed the tools']),
-        ('pause', '', {'reason': 'breakpoint 1', 'breakpoints': ['1']}, [1, 3, 'pause', 'breakpoint 1']),
+        (
+            'pause',
+            '',
+            {'reason': 'breakpoint 1', 'breakpoints': ['1']},
+            [1, 3, 'pause', 'stopped at breakpoint 1'],
+        ),
         ('recover', '', {'forked': 'r0@7'}, [1, 3, 'restart', 'forked from run r0 at step 7']),
     ],
 )

@@ -5,26 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nicegui import ui
 from typing_extensions import override
 
-from engine import Status
 from engine.errors import WorkspaceError
-from engine.history import report_of
 from engine.records import Usage, View, is_within
 from ui.formatting.debugger import pause_sentence
 from ui.formatting.steps import clock_end, duration, path_text
 from ui.formatting.usage import usage_summary
-from ui.formatting.values import count, status_class, status_text
-from ui.web.components.copy_buttons import copy_buttons
-from ui.web.components.elements import Conversation, Engagement, Splitters, batch_updates
-from ui.web.components.theme import button, empty_state, origin_chip
-from ui.web.components.widgets import Box, CachedElement, Text, set_class
+from ui.formatting.values import count
+from ui.web.components.elements import Engagement, Splitters, batch_updates
+from ui.web.components.theme import button, empty_state
+from ui.web.components.widgets import Box, Text, set_class
 from ui.web.pages.run.agents.agent import AgentPane
 from ui.web.pages.run.agents.regions import columns_for, lay_out_panes, tracks
-from ui.web.pages.run.agents.stages import RESULT, Stage, StageRow, VisibleAgents, stages_of, work_in_progress
-from ui.web.pages.run.pane import Moment, Panel, RunPage
-from ui.web.replay.conversation import json_to_markdown
+from ui.web.pages.run.agents.stages import Stage, StageRow, VisibleAgents, stages_of, work_in_progress
+from ui.web.pages.run.pane import Face, Moment, Panel, RunPage
 from ui.web.replay.history import History, latest
 
 MIN_HEIGHT, MIN_WIDTH = '150px', '150px'
@@ -59,16 +54,13 @@ class AgentPanes(Panel):
         self._wide = False
         self._counts: dict[str, int] = {}
         """File counts by snapshot."""
-        self._result_text = ''
-        """The result as Markdown."""
         self._panes: dict[str, AgentPane] = {}
         with Box('agents') as self.root:
-            self._row = StageRow(self._stages, context.history, self._pick)
+            self._row = StageRow(self._stages, context.history, self.pick)
             page.draw('above agents')
             with Box('stage') as self._grid:
                 self._splits = Splitters()
                 Engagement(self._set_engaged)
-                self._draw_result()
                 for state in context.shape.states:
                     if state.role:
                         self._panes[state.path] = pane = AgentPane(state, context, self._enlarge)
@@ -78,7 +70,7 @@ class AgentPanes(Panel):
             self._follow = button('', kind='follow')
             self._follow_text = Text('span', '')
             self._follow_text.move(self._follow)
-            self._follow.classes(remove='icon').on('click', lambda: self._pick(''))
+            self._follow.classes(remove='icon').on('click', lambda: self.pick(''))
             self._follow.set_visibility(False)
 
     @override
@@ -92,9 +84,9 @@ class AgentPanes(Panel):
     def show(self, moment: Moment) -> None:
         """Arrange and fill the panes."""
         self._moment, view, live = moment, moment.view, moment.live
-        ended = view.status.ended and self._has_result(view)
-        now = [] if ended else self._selection.at_work(view)
-        stage = RESULT if ended else self._stage_of(now)
+        judge = '' if live else self.page.follower.index.judge_at(view.seq)
+        now = [judge] if judge in self._panes else self._selection.at_work(view)
+        stage = self._stage_of(now)
         if self._picked:
             self._stage = self._picked
             self._visible_agents = self._picked_agents(view, now)
@@ -120,8 +112,7 @@ class AgentPanes(Panel):
             else:
                 pane.track(view)
         self._arrange()
-        self._nobody.set_visibility(not self._visible_agents and self._stage != RESULT)
-        self._show_result(view, is_shown=self._stage == RESULT)
+        self._nobody.set_visibility(not self._visible_agents)
         self._show_stages(view, stage, now)
 
     @override
@@ -137,6 +128,10 @@ class AgentPanes(Panel):
             self._counts[digest] = len(files)
         if unknown and self._moment and self._moment.view.seq == view.seq:
             self.refresh()
+
+    @override
+    def show_face(self, face: Face) -> None:
+        self._arrange()
 
     def set_wide(self, wide: bool) -> None:
         """Set whether the panes also have the width of the diagram."""
@@ -169,6 +164,19 @@ class AgentPanes(Panel):
         if self._moment:
             self.show(self._moment)
 
+    @property
+    def views(self) -> dict[str, str]:
+        """What can be shown: titles of stages, by key; '' follows the run."""
+        ended = self._moment is not None and self._moment.view.status.ended
+        return {'': 'Agents' if ended else 'Agents at work'} | {
+            stage.key: stage.title for stage in self._stages
+        }
+
+    @property
+    def picked(self) -> str:
+        """The key of the stage that a person picked; '' while the agents at work are shown."""
+        return self._picked
+
     def reveal_question(self, agent: str) -> None:
         """Show the pane of an agent that asks a question, and focus the answer."""
         self.reveal(agent)
@@ -176,7 +184,7 @@ class AgentPanes(Panel):
 
     def reveal(self, agent: str) -> None:
         """Show the pane of an agent."""
-        self._pick(self._stage_of([agent]))
+        self.pick(self._stage_of([agent]))
 
     def _stage_of(self, agents: Sequence[str]) -> str:
         return next((stage.key for stage in self._stages if agents and agents[0] in stage.agents), '')
@@ -190,10 +198,10 @@ class AgentPanes(Panel):
         return self._selection.active_agents(picked, view) if picked else []
 
     def _show_stages(self, view: View, key: str, now: Sequence[str]) -> None:
-        self._row.show(view, self._stage, has_result=view.status.ended and self._has_result(view))
+        self._row.show(view, self._stage)
         title = ''
         if key and key != self._stage:
-            title = next((stage.title for stage in self._stages if stage.key == key), 'the result')
+            title = next((stage.title for stage in self._stages if stage.key == key), '')
         elif not self._picked:
             waiting = (
                 pane.next_agent
@@ -230,7 +238,8 @@ class AgentPanes(Panel):
         self._engaged = engaged
         set_class(self._grid, 'read', on=engaged)
 
-    def _pick(self, key: str) -> None:
+    def pick(self, key: str) -> None:
+        """Show a stage; '' follows the run."""
         self._picked, self._engaged = key, False
         self.refresh()
 
@@ -240,7 +249,7 @@ class AgentPanes(Panel):
 
     def _arrange(self) -> None:
         panes = [self._enlarged] if self._enlarged else self._visible_agents
-        columns = columns_for(len(panes), wide=self._wide)
+        columns = columns_for(len(panes), wide=self._wide or self.page.face == 'watch')
         rows = -(-len(panes) // columns)
         self._grid.style(
             f'grid-template-columns: {tracks(columns, "c", MIN_WIDTH)};'
@@ -249,49 +258,6 @@ class AgentPanes(Panel):
         for path, cell in zip(panes, lay_out_panes(len(panes), columns), strict=True):
             self._panes[path].root.style(cell.style)
         self._splits.show(columns, rows)
-
-    def _draw_result(self) -> None:
-        with Box('panel agent result', 'section', aria_label='Result') as self._result:
-            with Box('panel-head'):
-                ui.icon('flag')
-                ui.label('Result').classes('agent-name')
-                self._origins = CachedElement('ghost', 'span')
-                self._verdict = ui.label().classes('muted small')
-                Box('grow', 'span')
-                with Box(tag='span') as self._copy_buttons:
-                    copy_buttons('result', lambda: ('result.md', self._result_text))
-            with Box('panel-body', tabindex='0'):
-                self._answer = Conversation([], label='Result', follow=False)
-        self._result.set_visibility(False)
-
-    def _answer_of(self, view: View) -> Any:
-        shape = self.context.shape
-        return view.memory.get(shape.answer) if shape.answer and view.status.ended else None
-
-    def _has_result(self, view: View) -> bool:
-        return bool(self._answer_of(view)) or bool(view.error)
-
-    def _show_result(self, view: View, *, is_shown: bool) -> None:
-        self._result.set_visibility(is_shown)
-        if is_shown:
-            answer = self._answer_of(view)
-            failed = view.status is not Status.DONE or bool(view.error)
-            self._result.classes(replace=f'panel agent result {status_class(view.status, view.error)}')
-            why = f':** {view.error}' if view.error else '.**'
-            text = f'**{status_text(view.status, view.error)}{why}\n\n' if failed else ''
-            body = answer if isinstance(answer, str) else json_to_markdown(str(answer or ''))
-            shape = self.context.shape
-            if body and shape.answer == shape.field('report'):
-                body = report_of(self.context.conductor.catalog, shape, view).text
-            self._result_text = body or ''
-            self._copy_buttons.set_visibility(bool(self._result_text))
-            self._answer.show([{'kind': 'text', 'text': text + self._result_text}])
-            short = view.status is not Status.DONE and bool(body)
-            if self._origins.clear_if_changed(view.origins):
-                with self._origins:
-                    for origin in view.origins:
-                        origin_chip(origin)
-            self._verdict.set_text('last draft before the run ended' if short else '')
 
 
 def join_summary(stage: Stage, view: View, history: History) -> str:

@@ -35,8 +35,6 @@ STATUS_WORDS = {
 }
 AT_WORK = ('thinking', 'using_tools', 'approving', 'asking', 'person')
 """The states of an agent that has not ended."""
-RESULT = 'result'
-"""The key of the stage that shows a run's result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +45,8 @@ class Stage:
     """The path of the state or of the agent."""
     title: str
     agents: tuple[str, ...]
+    chores: tuple[str, ...] = ()
+    """The states in it where the engine itself works, such as running tests."""
 
     def status(self, view: View, history: History) -> str:
         """Return the stage's status, a key of `GLYPHS`."""
@@ -57,6 +57,8 @@ class Stage:
         if working := [leaf for leaf in at_work if leaf.endswith(('.thinking', '.using_tools'))]:
             is_held = view.paused or all(any(is_within(leaf, at) for at in view.held) for leaf in working)
             return 'paused' if is_held else 'working'
+        if not view.status.ended and set(self.chores).intersection(view.active):
+            return 'paused' if view.paused else 'working'
         if not begun:
             return 'idle'
         if all(view.agents[path].get('problem') for path in begun):
@@ -75,8 +77,14 @@ def stages_of(context: RunContext) -> list[Stage]:
         top = path.partition('.')[0]
         alone = path if sum(is_within(other, top) for other in agents) == 1 else top
         groups.setdefault(max(around, key=len, default=alone), []).append(path)
+    chores = [str(state.path) for state in shape.states if state.caption]
     return [
-        Stage(key, context.name_of(key) if key in agents else path_text(key).capitalize(), tuple(inside))
+        Stage(
+            key,
+            context.name_of(key) if key in agents else path_text(key).capitalize(),
+            tuple(inside),
+            tuple(path for path in chores if is_within(path, key)),
+        )
         for key, inside in groups.items()
     ]
 
@@ -142,7 +150,6 @@ class StageRow:
             with Box('stage-chips', role='group', aria_label='Stages'):
                 for stage in stages:
                     self._draw_chip(stage.key, stage.title, pick)
-                self._draw_chip(RESULT, 'Result', pick)
             self._caption = Text('span', '', 'stage-caption muted small num')
         self._shown: tuple[object, ...] = ()
 
@@ -153,22 +160,20 @@ class StageRow:
         chip.on('click', lambda: pick(key))
         self._chips[key] = (chip, glyph)
 
-    def show(self, view: View, key: str, *, has_result: bool) -> None:
+    def show(self, view: View, key: str) -> None:
         """Show the status of each stage, and which one is shown."""
         statuses = {stage.key: stage.status(view, self._history) for stage in self._stages}
-        content = (tuple(statuses.items()), key, has_result, view.status)
+        content = (tuple(statuses.items()), key)
         if content == self._shown:
             return
         self._shown = content
-        statuses[RESULT] = ('failed' if view.status is Status.FAILED else 'done') if has_result else 'idle'
-        titles = {stage.key: stage.title for stage in self._stages} | {RESULT: 'Result'}
+        titles = {stage.key: stage.title for stage in self._stages}
         for stage_key, (chip, glyph) in self._chips.items():
             status = statuses[stage_key]
             glyph.show(GLYPHS[status])
             on = str(stage_key == key).lower()
             set_attributes(chip, aria_pressed=on, aria_label=f'{titles[stage_key]}: {STATUS_WORDS[status]}')
             chip.classes(add=status, remove=' '.join(set(GLYPHS) - {status}))
-        self._chips[RESULT][0].set_visibility(has_result)
 
     def show_caption(self, text: str) -> None:
         """Show the current activity, or how the shown stage ended."""

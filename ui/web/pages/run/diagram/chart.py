@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from nicegui import ui
 from typing_extensions import override
 
@@ -11,12 +13,14 @@ from ui.formatting.steps import active_text
 from ui.formatting.values import status_text
 from ui.web.components.diagram.collapse_menu import CollapseMenu
 from ui.web.components.diagram.fitting import COLUMN, Room, fit
+from ui.web.components.diagram.legend import legend
 from ui.web.components.diagram.save_menu import save_menu
 from ui.web.components.diagram.zoom_controls import FIT_ACTIVE, zoom_buttons
 from ui.web.components.elements import Diagram
 from ui.web.components.theme import button, text_notice
 from ui.web.components.widgets import Box, set_attributes, set_class
 from ui.web.pages.run.debugger.badges import breakpoint_layer
+from ui.web.pages.run.diagram.cards import AgentCards
 from ui.web.pages.run.diagram.edge_explanation import EdgeExplanation
 from ui.web.pages.run.pane import Moment, Pane, RunPage
 
@@ -37,6 +41,7 @@ class ChartPane(Pane):
         page.debugger.on_reveal(self.shrink)
         self._folds = CollapseMenu(self._shape, self.draw)
         self._step, self._large = 0, False
+        self._cards = AgentCards(context)
         self._room: Room = COLUMN
         self._active: tuple[str, ...] = ()
         self._drawn = ''
@@ -53,6 +58,7 @@ class ChartPane(Pane):
                 Box('grow', 'span')
                 self._folds.draw()
                 zoom_buttons(lambda: self._drawing, fit=FIT_ACTIVE)
+                legend()
                 save_menu(lambda: self._shape, lambda: self._folds.folded)
                 self._size = button('', icon='open_in_full', kind='quiet small large', label=LARGE)
                 set_attributes(self._size, aria_pressed='false')
@@ -66,6 +72,7 @@ class ChartPane(Pane):
                     states=[state.path for state in self._shape.states],
                     on_pick=self._pick,
                     on_fold=self._folds.toggle,
+                    opens_agents=True,
                     on_context=lambda target: context_menu.open(target, self._folds.folded),
                 )
                 self._drawing.on_resize(self._on_resize)
@@ -76,7 +83,7 @@ class ChartPane(Pane):
         """Lay out the chart for the available space, with the active states in sight."""
         self._fitted = composites_around(self._shape, self._active)
         folded = self._folds.folded if self._folds.by_user else None
-        drawn, folds = await fit(self._shape, self._room, folded=folded, active=self._active)
+        drawn, folds = await fit(self._shape, self._room, folded=folded, active=self._active, cards=True)
         if not self._folds.by_user:
             self._folds.show(folds)
         self.explanation.folded = self._folds.folded
@@ -89,6 +96,19 @@ class ChartPane(Pane):
     def show_step(self, moment: Moment) -> None:
         view = moment.view
         self._location.set_text(active_text(view.active) or status_text(view.status, view.error))
+
+        self._show_cards(moment, view.time)
+
+    @override
+    def tick(self, moment: Moment, now: float) -> None:
+        self._show_cards(moment, now if moment.live else moment.view.time)
+
+    @override
+    def stream(self, text: Mapping[str, Sequence[tuple[str, str]]]) -> None:
+        self._cards.stream(text)
+
+    def _show_cards(self, moment: Moment, now: float) -> None:
+        self._drawing.show_cards(self._cards.texts(moment.view, now, live=moment.live))
 
     @override
     async def complete(self, moment: Moment) -> None:

@@ -161,19 +161,19 @@ class EdgeExplanation:
     def _verdict(self, edges: Sequence[EdgeShape]) -> str:
         step = self._reasons.step
         if step is None:
-            return 'The run has not taken a step yet.'
+            return 'No steps yet.'
         here = f'At step {step.seq} ({step.event.name.replace("_", " ")})'
         outcomes = [self._outcomes[edge] for edge in edges if edge in self._outcomes]
         if any(outcome.taken for outcome in outcomes):
             return f'{here}: taken.'
         if any(outcome.guards for outcome in outcomes):
-            return f'{here}: evaluated, not taken.'
+            return f'{here}: not possible.'
         if outcomes:
-            reason = outcomes[0].reason.replace(':', ';')
-            return f'{here}: {reason}.'
+            reason = outcomes[0].reason
+            return f'{here}: {reason[0].lower()}{reason[1:]}.'
         if not step.edges:
-            return f'{here}: no transition was evaluated.'
-        return f'{here}: not evaluated. It is for another event or from another state.'
+            return f'{here}: the step took no transition.'
+        return f'{here}: not checked. It is for another event or from another state.'
 
     def _times(self, edges: Sequence[EdgeShape]) -> tuple[str, list[int], list[int]]:
         """Return how often they were taken, in words, and the nearest steps before and after this one."""
@@ -210,7 +210,8 @@ class EdgeExplanation:
             for names, expected in ((edge.conditions, True), (edge.unless, False)):
                 for name in names:
                     guard = guards.get((name, expected))
-                    self._reasons.draw(edge, name, expected=expected, value=guard.value if guard else None)
+                    value = guard.value if guard else None
+                    self._reasons.draw(edge, name, expected=expected, value=value)
             if not edge.conditions and not edge.unless:
                 Text('div', 'No conditions.', 'muted small')
         return part

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing_extensions import override
 
-from ui.formatting.steps import headline
+from ui.formatting.sentences import step_sentence
 from ui.web.components.elements import live_region
 from ui.web.pages.run.pane import Moment, Pane, RunPage
 
@@ -21,4 +21,5 @@ class Announcer(Pane):
     @override
     def show_step(self, moment: Moment) -> None:
         if moment.step is not None:
-            self._line.set_text(f'Step {moment.view.seq}: {headline(moment.step)}')
+            sentence = step_sentence(moment.step, self.page.context.shape)
+            self._line.set_text(f'Step {moment.view.seq}: {sentence}')

@@ -6,8 +6,9 @@ from nicegui import ui
 from typing_extensions import override
 
 from engine.records import parent_of
-from ui.formatting.steps import role_title
+from ui.formatting.steps import role_title, short_json
 from ui.web.components.dialogs import notify_errors
+from ui.web.components.layout import show_part
 from ui.web.components.theme import button
 from ui.web.components.widgets import Box, Text, set_attributes, set_class
 from ui.web.pages.run.agents.agents import AgentPanes
@@ -26,10 +27,12 @@ class ApprovalBar(Pane):
         with Box('approval-bar', role='region', aria_label='Needs you') as self._root:
             ui.icon('front_hand', size='18px')
             self._summary = Text('span', '', 'approval-bar-text')
-            self._allow = button('Allow', kind='primary small', label='Allow once')
-            self._deny = button('Deny', kind='small danger', label='Deny')
+            self._allow = button('Allow', kind='primary small answer', label='Allow once')
+            self._deny = button('Deny', kind='small danger answer', label='Deny')
             self._reply = button('Answer', kind='primary small', requires='send')
-            self._reply.on('click', self._reveal)
+            self._look = button('Look', kind='primary small look')
+            for reveal in (self._reply, self._look):
+                reveal.on('click', self._reveal)
             self._allow.on('click', self._approve)
             self._deny.on('click', self._refuse)
         self._root.set_visibility(False)
@@ -48,12 +51,17 @@ class ApprovalBar(Pane):
             return
         agent = view.agents.get(parent_of(self._leaf), {})
         messages = agent.get('messages') or [{'parts': ()}]
-        calls = [str(part['name']) for part in messages[-1]['parts'] if part['kind'] == 'call']
+        calls = [
+            f'{part["name"]} {short_json(part.get("arguments", ""))}'
+            for part in messages[-1]['parts']
+            if part['kind'] == 'call'
+        ]
         who = self.context.name_of(parent_of(self._leaf), str(agent.get('role', '')))
         asks = self._leaf.endswith('.asking')
         for answer in (self._allow, self._deny):
             answer.set_visibility(not asks)
         self._reply.set_visibility(asks)
+        self._look.set_visibility(not asks)
         more = f' · 1 of {len(waiting)}' if len(waiting) > 1 else ''
         what = (
             'asks you a question' if asks else f'waits for your approval: {", ".join(dict.fromkeys(calls))}'
@@ -67,6 +75,7 @@ class ApprovalBar(Pane):
         if not self.page.moment.live:
             await self.page.seek(None)
         self.page.find(RunTabs).open('')
+        show_part('agents')
         self.page.find(AgentPanes).reveal_question(parent_of(self._leaf))
 
     async def _approve(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
@@ -13,19 +13,13 @@ from typing_extensions import override
 from engine import Status
 from engine.records import Gauge, View
 from ui.formatting.steps import duration
-from ui.formatting.usage import dollars
+from ui.formatting.usage import LIMITS, amount_text, gauge_state, gauge_text
 from ui.web.components.dialogs import await_answer, dialog_frame, draw_dialog_actions, notify_errors
 from ui.web.components.forms.form import Form
 from ui.web.components.theme import button
 from ui.web.components.widgets import Box, Text, set_attributes, set_class
 from ui.web.pages.run.pane import Moment, Pane, RunPage
 
-NAMES = {'tokens': 'Tokens', 'cost': 'Cost', 'seconds': 'Time'}
-FORMATS: dict[str, Callable[[float], str]] = {
-    'tokens': lambda amount: f'{amount:,.0f}',
-    'cost': dollars,
-    'seconds': duration,
-}
 MORE = {'tokens': 'More tokens', 'cost': 'More dollars', 'seconds': 'More seconds'}
 
 
@@ -58,7 +52,7 @@ class BudgetBars(Pane):
         spent = [kind for kind, gauge in view.budget.items() if gauge.exhausted]
         warning = ' '.join(view.warnings[-1:])
         if spent and not view.status.ended:
-            warning = f'{NAMES[spent[0]]}: used up. The run waits until you add more.'
+            warning = f'{LIMITS[spent[0]]}: used up. The run waits until you add more.'
         self._warning.show(warning)
         set_class(self.root, 'spent', on=spent)
         self.tick(moment, view.time)
@@ -98,8 +92,7 @@ def _model_of(budget: Mapping[str, Gauge]) -> type[BaseModel]:
     """Make the model of the dialog's form: an amount to add for each limit, none of which is needed."""
     definitions: dict[str, Any] = {}
     for kind, gauge in budget.items():
-        say = FORMATS[kind]
-        spent = f'{say(gauge.used)} of {say(gauge.limit)} used'
+        spent = f'{amount_text(kind, gauge.used)} of {amount_text(kind, gauge.limit)} used'
         number = float if kind == 'cost' else int
         definitions[kind] = number | None, Field(None, gt=0, title=MORE[kind], description=spent)
     return create_model('Budget', **definitions)
@@ -107,10 +100,10 @@ def _model_of(budget: Mapping[str, Gauge]) -> type[BaseModel]:
 
 def _draw_bar(kind: str) -> tuple[ui.element, Text]:
     with Box('budget'):
-        Text('span', NAMES[kind], 'budget-name')
+        Text('span', LIMITS[kind], 'budget-name')
         meter = Box('budget-bar')
         set_attributes(
-            meter, role='meter', aria_label=f'{NAMES[kind]} left', aria_valuemin='0', aria_valuemax='100'
+            meter, role='meter', aria_label=f'{LIMITS[kind]} left', aria_valuemin='0', aria_valuemax='100'
         )
         with meter:
             Box()
@@ -119,13 +112,10 @@ def _draw_bar(kind: str) -> tuple[ui.element, Text]:
 
 
 def _update_bar(meter: ui.element, text: Text, kind: str, gauge: Gauge) -> None:
-    left, say = max(0.0, gauge.limit - gauge.used), FORMATS[kind]
-    percent = round(100 * left / gauge.limit)
-    state = 'spent' if gauge.exhausted or not left else 'low' if gauge.warned else ''
-    word = {'spent': ', used up', 'low': ', running low', '': ''}[state]
+    percent, state = round(100 * max(0.0, gauge.limit - gauge.used) / gauge.limit), gauge_state(gauge)
     if meter.props.get('aria-valuenow') != str(percent):
         set_attributes(meter, aria_valuenow=str(percent))
         meter.style(f'--left: {percent}%')
     meter.classes(add=state, remove=' '.join({'spent', 'low'} - {state}))
-    lasts = '' if gauge.lasts is None or state == 'spent' else f', lasts about {duration(gauge.lasts)}'
-    text.show(f'{say(left)} of {say(gauge.limit)} left{word}{lasts if word else ""}')
+    lasts = '' if gauge.lasts is None or state != 'low' else f', lasts about {duration(gauge.lasts)}'
+    text.show(f'{gauge_text(kind, gauge)}{lasts}')

@@ -17,10 +17,11 @@ from ui.web.components.widgets import Box, CachedElement, Text, set_attributes, 
 from ui.web.exports.menu import export_button
 from ui.web.pages.run.agents.agents import AgentPanes
 from ui.web.pages.run.debugger.controls import Controls, PauseReason
+from ui.web.pages.run.header.face_switch import FaceSwitch
 from ui.web.pages.run.header.input_requests import InputRequests
 from ui.web.pages.run.header.run_menu import RunMenu
 from ui.web.pages.run.header.title import RunTitle
-from ui.web.pages.run.pane import Moment, Pane, RunPage, StripPart, pattern_panels
+from ui.web.pages.run.pane import Face, Moment, Pane, RunPage, StripPart, pattern_panels
 from ui.web.pages.shared.run.usage_table import UsageTable
 
 
@@ -35,7 +36,7 @@ class Header(Pane):
         conductor, info, controller = context.conductor, context.info, context.debug_controller
         self._has_pattern = info.pattern in conductor.catalog.patterns
         self._shown: tuple[object, ...] = ()
-        with Box(f'run-head {"ended" if info.status.ended else ""}'):
+        with Box(f'run-head {"ended" if info.status.ended else ""}') as self._root:
             with Box('run-name'):
                 self._title = RunTitle(conductor, info)
                 menu = RunMenu(conductor, info, self._title.show)
@@ -49,6 +50,7 @@ class Header(Pane):
                             ui.label(f'from {info.parent} at {info.parent_at}')
                     if by := author_text(info.author):
                         Text('span', by, 'chip run-author')
+                    self._step = Text('span', '', 'num run-step', role='status')
                     self._time = ui.label().classes('num muted')
                     self._draw_usage(context.name_of, conductor.catalog.registry)
                     self._caveat = Text('span', '', 'run-caveat')
@@ -63,11 +65,19 @@ class Header(Pane):
                     'Cancel', 'stop', menu.cancel, 'Stop the run for good', kind='danger'
                 )
                 Controls(controller)
-                fork = _draw_control(
-                    'Fork', 'call_split', self._fork, 'Start a new run from the step that is shown'
-                )
+                self._present = button('', icon='last_page', kind='to-present', aria_keyshortcuts='L')
+                self._present_text = Text('span', '')
+                self._present_text.move(self._present)
+                self._present.classes(remove='icon').on('click', lambda: page.seek(None))
+                self._faces = FaceSwitch(page)
+                fork = button('', icon='call_split', kind='fork', requires='fork')
+                self._fork_text = Text('span', 'Fork')
+                self._fork_text.move(fork)
+                fork.classes(remove='icon').on('click', self._fork)
+                fork.tooltip('Start a new run from the step that is shown')
                 fork.set_visibility(not info.is_imported_trace)
-                export_button(info)
+                with Box('in-debug'):
+                    export_button(info)
                 more = button('', icon='more_horiz', kind='quiet', label='More')
                 more.on('click', menu.more)
 
@@ -75,14 +85,15 @@ class Header(Pane):
     def show_step(self, moment: Moment) -> None:
         view, newest, may_control = moment.view, moment.newest, moment.may_control
         self._show_origins(view)
+        self._show_position(moment)
         content = (newest.status, newest.error, may_control, view.usage, view.seq)
         if content == self._shown:
             return
         self._shown = content
         self._status.clear()
         with self._status:
-            pill(newest.status, newest.error)
-        caveat = newest.error if newest.status is Status.DONE else ''
+            pill(view.status, view.error)
+        caveat = view.error if view.status is Status.DONE else ''
         self._caveat.show(caveat)
         set_attributes(self._caveat, title=caveat)
         running = may_control and not newest.status.ended
@@ -90,9 +101,24 @@ class Header(Pane):
         self._retry.set_visibility(newest.status.retriable and self._has_pattern)
         self._usage.show(view)
 
+    def _show_position(self, moment: Moment) -> None:
+        """Show whether the page is in the past: then status, time and tokens are of that step, and say so."""
+        set_class(self._root, 'past', on=not moment.live)
+        self._step.show('' if moment.live else f'Step {moment.view.seq} of {moment.newest.seq}')
+        back = 'Back to the end' if moment.newest.status.ended else 'Back to live'
+        self._present_text.show(back)
+        set_attributes(self._present, aria_label=back)  # on a phone the text is hidden
+        self._present.set_visibility(not moment.live)
+        self._fork_text.show('Fork' if moment.live else f'Fork from {moment.view.seq}')
+
     @override
     def show_newest(self, moment: Moment) -> None:
         self.show_step(moment)
+
+    @override
+    def show_face(self, face: Face) -> None:
+        self._faces.show(face)
+        set_attributes(self._root, data_face=face)
 
     @override
     async def load(self) -> None:

@@ -36,6 +36,7 @@ KEYS = (
     ('End', 'Last step'),
     ('Space', 'Play or stop'),
     ('L', 'Go live'),
+    ('D', 'Watch or debug'),
     *(
         (key.upper(), f'Next {KINDS[kinds[-1]].title}; with Shift, the previous one')
         for key, kinds in JUMPS.items()

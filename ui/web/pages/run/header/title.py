@@ -15,6 +15,8 @@ from ui.web.components.widgets import Box, Text, set_attributes, set_class, text
 
 MEASURE_INTERVAL = 10.0
 """Seconds between measurements of the size on disk."""
+POLL_SECONDS = 2.0
+"""Seconds between looks at the summary, which another page may have changed."""
 DONE = '(event) => { if (event.key === "Enter") emit(event.target.value); }'
 
 
@@ -62,8 +64,21 @@ class RunTitle:
                 )
 
     def track_size(self) -> None:
-        """Keep showing the size on disk."""
+        """Keep showing the size on disk, and titles and marks that were given elsewhere."""
         ui.timer(MEASURE_INTERVAL, self._show_size)
+        ui.timer(POLL_SECONDS, self._refresh, immediate=False)
+
+    async def _refresh(self) -> None:
+        try:
+            info = await self._conductor.info(self._info.id)
+        except EngineError:
+            return
+        old = self._info
+        same = (old.title, old.starred, old.pinned, old.deleted) == (
+            *(info.title, info.starred, info.pinned, info.deleted),
+        )
+        if not same and not self._name.is_deleted:
+            self.show(info)
 
     async def _show_size(self) -> None:
         try:

@@ -12,8 +12,8 @@ from typing_extensions import override
 from engine import EngineError, Transition
 from engine.records import Change, Shape, View
 from ui.formatting.changes import change_title, value_html, wordings
-from ui.formatting.debugger import pause_sentence
-from ui.formatting.steps import duration, edge_outcomes, headline, path_text, previous_values
+from ui.formatting.sentences import FAILURES, MAX_CAUSE, step_facts, step_sentence
+from ui.formatting.steps import PHRASES, edge_outcomes, previous_values
 from ui.formatting.values import with_list_ends, with_times
 from ui.web.components.debounce import create_page_task
 from ui.web.components.elements import Engagement, JsonTree
@@ -23,21 +23,17 @@ from ui.web.components.widgets import Box, Text
 from ui.web.pages.run.debugger.panel import BreakpointsPanel
 from ui.web.pages.run.pane import Moment, Pane, RunPage
 from ui.web.pages.run.player.player import Player
-from ui.web.pages.shared.run.transition_reasons import draw_outcome
+from ui.web.pages.shared.run.transition_reasons import draw_reasons
 from ui.web.pages.shared.run.usage_table import UsageTable
-from ui.web.replay.marks import marks_of
 
-DETAILED = ('pause', 'human', 'restart', 'budget')
-"""Kinds of marks whose text says more than the name of the event."""
 BREAKPOINTS = 'Breakpoints'
-MIN_DURATION = 0.05
-"""Minimum seconds between two steps to be shown: less would read as 0.0 s."""
 
 
 class Inspector(Pane):
     """One step of a run, and the data after it."""
 
     place = 'column'
+    faces = ('debug',)
 
     def __init__(self, page: RunPage) -> None:
         super().__init__(page)
@@ -84,7 +80,7 @@ class Inspector(Pane):
         self._step.clear()
         with self._step:
             if step is None:
-                empty_state('hourglass_empty', 'The run has not taken a step yet.')
+                empty_state('hourglass_empty', 'No steps yet.')
             else:
                 self._draw_step(view, step, moment.since)
         changed = [change.path for change in step.changes] if step else []
@@ -144,43 +140,21 @@ class Inspector(Pane):
 
     def _draw_step(self, view: View, step: Transition, since: float | None) -> None:
         ui.label(f'Step {step.seq}').classes('step-number num')
-        ui.label(headline(step)).classes('step-title')
-        facts = [f'Triggered by step {step.seq - 1}'] if step.raised else []
-        facts += [f'{duration(since)} after the previous step'] if since and since >= MIN_DURATION else []
-        facts += [f'attempt {step.event.attempt}'] if step.event.attempt > 1 else []
-        ui.label(' · '.join(facts)).classes('muted small')
-        if step.event.data.get('error'):
-            text_notice('fail', 'error_outline', str(step.event.data['error']))
-        for mark in marks_of(step, self._shape.marks, {}):
-            if mark.kind in DETAILED:
-                ui.label(pause_sentence(mark.text)).classes(f'step-reason mark-{mark.kind}')
-        self._draw_transitions(step)
+        failing = 'failing' if step.event.name in FAILURES else ''
+        Text('div', step_sentence(step, self._shape), f'step-title {failing}')
+        if facts := step_facts(step, since):
+            Text('div', facts, 'muted small')
+        error = str(step.event.data.get('error') or '')
+        if len(error) > MAX_CAUSE:  # the sentence has only its beginning
+            text_notice('fail', 'error_outline', error)
+        draw_reasons(edge_outcomes(step, self._shape), self._reasons)
         draw_criteria(view, step, self._shape, self._name_of)
-        outcomes = edge_outcomes(step, self._shape)
-        if outcomes:
-            ui.label('Why this transition').classes('step-section')
-            for outcome in outcomes:
-                draw_outcome(outcome, self._shape, self._reasons)
         ui.label(f'Changes ({len(step.changes)})').classes('step-section')
         if not step.changes:
             ui.label('No changes.').classes('muted small')
         replaced = previous_values(self._reasons.before, step.changes)
         for change, before in zip(step.changes, replaced, strict=True):
             self._draw_change(change, before)
-
-    def _draw_transitions(self, step: Transition) -> None:
-        with Box('moves'):
-            for edge in step.edges:
-                with Box('move'):
-                    ui.label(path_text(edge.source)).classes('chip')
-                    ui.icon('arrow_forward').props('size="16px" aria-label="to"')
-                    ui.label(path_text(edge.dest) or 'stays').classes('chip strong')
-            if not step.edges:
-                ui.label(
-                    'No state was exited or entered.'
-                    if step.active or not step.left
-                    else 'All states were exited.'
-                ).classes('muted small')
 
     def _draw_change(self, change: Change, before: Any) -> None:
         name = change.path.rpartition('/')[2]
@@ -243,16 +217,16 @@ def _list_judgements(value: Any) -> list[tuple[str, bool | None, str]]:
 
 def _draw_criterion(name: str, holds: bool | None, missing: str, *, evaluated: bool) -> None:
     icon, word, kind = {
-        True: ('check_circle', 'met', 'holds'),
+        True: ('check_circle', '', 'holds'),
         False: ('radio_button_unchecked', f'missing: {missing}', 'missing')
         if missing
         else ('remove_circle_outline', 'not needed', 'open'),
-        None: ('schedule', 'not evaluated yet', 'open'),
+        None: ('schedule', 'not checked yet', 'open'),
     }[holds]
     with Box(f'criterion {kind}', 'li'):
-        ui.icon(icon, size='16px')
+        ui.icon(icon, size='16px').props(f'role="img" aria-label="{"met" if holds else "not met"}"')
         with Box():
-            Text('span', name.replace('_', ' '), 'criterion-name')
+            Text('span', (PHRASES.get(name) or name.replace('_', ' ')).capitalize(), 'criterion-name')
             Text('span', word, 'criterion-word')
             if evaluated:
-                Text('span', 'evaluated at this step', 'muted small')
+                Text('span', 'checked at this step', 'muted small')

@@ -161,7 +161,7 @@ class Review:
         """Add a comment; send it immediately if the run accepts comments on lines."""
         text, line = str(self._text.value or '').strip(), str(self._line.value or '')
         if not text or not line.isdecimal():
-            ui.notify('Give a line and a comment.', type='warning')
+            ui.notify('Enter a line number and a comment.', type='warning')
             return
         agent, path = self._agent.value, self._file.value
         run = self._mergeable.run.id

@@ -55,7 +55,7 @@ class MessageList(Element, component=ASSETS / 'panels' / 'message_list.js'):
         self.run_method('splice', keep, self._rows[keep:], self._parties)
 
     def show_step(self, at: int) -> None:
-        """Position it at a step: later messages are dimmed."""
+        """Highlight what was sent in a step."""
         if self._props['at'] != at:
             with self._props.suspend_updates():
                 self._props['at'] = at
@@ -69,7 +69,7 @@ class MessageList(Element, component=ASSETS / 'panels' / 'message_list.js'):
 
 
 class Messages(LazyPanel):
-    """All messages of a run; those after the step that is shown are dimmed."""
+    """The messages of a run up to the step that is shown."""
 
     title = 'Messages'
     panel = 'messages'
@@ -78,7 +78,7 @@ class Messages(LazyPanel):
     def __init__(self, page: RunPage) -> None:
         super().__init__(page)
         self._field = page.context.shape.field('messages')
-        self._follower, self._on_filter = page.follower, page.show_address
+        self._history, self._on_filter = page.context.history, page.show_address
         self.filter = initial = MessageFilter.from_query(page.query)
         self._messages: list[Message] = []
         self._drawn: object = None
@@ -136,15 +136,14 @@ class Messages(LazyPanel):
         return self.filter.query
 
     def fill(self, view: View) -> None:
-        """Send the newest messages to the page, positioned at the step of `view`."""
-        fold, steps = self._follower.fold, self._follower.index.history.appended_to(self._field)
-        memory = fold.view.memory if fold.projection.seq else view.memory
-        messages = memory.get(self._field)
+        """Send the messages up to the step of `view` to the page."""
+        steps = self._history.appended_to(self._field)
+        messages = view.memory.get(self._field)
         many = len(messages) if isinstance(messages, list) else 0
         if (many, len(steps), self.filter) != self._drawn:
             self._drawn = (many, len(steps), self.filter)
             self._messages = messages_of(messages, steps)
-            self._show_list(fold.projection.started or view.started)
+            self._show_list(view.started)
         self._list.show_step(view.seq)
 
     def _show_list(self, started: float) -> None:

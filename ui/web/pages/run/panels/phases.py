@@ -193,7 +193,7 @@ STATES: tuple[PhaseState, ...] = get_args(PhaseState)
 
 def phase_status(clock: PhaseBudget, burn: BurnDown) -> PhaseState:
     """Return the status of a phase in words, since colour alone is not enough."""
-    if burn.used > burn.allotted + 0.05:
+    if _is_overdrawn(burn):
         return 'over budget'
     if clock.phase == burn.phase and clock.stopped < 0:
         return 'in progress'
@@ -219,14 +219,19 @@ def phase_line(clock: PhaseBudget, burn: BurnDown) -> str:
 
 def phase_used(burn: BurnDown) -> str:
     """Return how much of its allotted time a phase has used."""
-    return f'{duration(burn.used)} of {duration(burn.allotted)}'
+    return f'{duration(burn.used)} of {duration(burn.allotted)}' + (' · over' if _is_overdrawn(burn) else '')
+
+
+def _is_overdrawn(burn: BurnDown) -> bool:
+    return burn.used > burn.allotted + MIN_DURATION
 
 
 def phase_outlook(clock: PhaseBudget, burn: BurnDown) -> str:
     """Return the forecast for the current phase, in words."""
     now = clock.phase == burn.phase and clock.stopped < 0
     forecast = f', forecast {duration(burn.forecast)}' if now and burn.forecast > burn.used + 0.5 else ''
-    return forecast + (' (over budget)' if now and burn.is_over else '')
+    is_late = now and burn.is_over and not _is_overdrawn(burn)
+    return forecast + (' (over budget)' if is_late else '')
 
 
 MIN_DURATION = 0.05

@@ -10,7 +10,8 @@ from nicegui.events import KeyEventArguments
 from typing_extensions import override
 
 from ui.app.presence import Viewer
-from ui.formatting.steps import duration, headline
+from ui.formatting.sentences import step_sentence
+from ui.formatting.steps import duration
 from ui.web.components.debounce import create_page_task
 from ui.web.components.theme import button
 from ui.web.components.widgets import Box, NativeSelect, Text, set_attributes
@@ -96,9 +97,9 @@ class Player(Pane):
             self._target = None
         link = self.page.address(moment.view.seq)
         ran = duration(moment.view.ran)
-        title = f': {headline(moment.step)}' if moment.step else ''
-        said = f'Step {self.step} of {head}, after {ran}{title}'
-        self._track.move_to(self.step, head, ran=ran, said=said, link=link, going=not ended)
+        title = f': {step_sentence(moment.step, self.context.shape)}' if moment.step else ''
+        text = f'Step {self.step} of {head}, after {ran}{title}'
+        self._track.move_to(self.step, head, ran=ran, text=text, link=link, going=not ended)
         # Hidden, it keeps its space: the bar must not shrink while it is dragged.
         present = 'off' if ended else '' if at is not None else 'on'
         self._live.classes(add=present, remove=' '.join({'on', 'off'} - {present}))

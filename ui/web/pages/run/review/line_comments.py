@@ -120,7 +120,7 @@ class LineComments:
         candidate, _, path = self._file.value.partition(': ')
         text, line = str(self._text.value or '').strip(), str(self._line.value or '')
         if not text or not line.isdecimal():
-            ui.notify('Give a line and a comment.', type='warning')
+            ui.notify('Enter a line number and a comment.', type='warning')
             return
         data = {'candidate': candidate, 'path': path, 'line': int(line), 'text': text}
         await self._context.send('comment', '', data)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
+from contextlib import suppress
 
 from fastapi import Request
 from nicegui import ui
@@ -10,6 +12,7 @@ from nicegui import ui
 from engine import Conductor, EngineError, Status
 from engine.records import RunId, RunInfo, RunQuery
 from ui.app.backend import Backend
+from ui.formatting.steps import time_of_day
 from ui.formatting.values import count
 from ui.web.components.elements import batch_updates
 from ui.web.components.theme import button, empty_state, frame
@@ -84,6 +87,9 @@ class Wall:
             return  # the list of runs reports it
         for run in [run for run, followed in self._runs.items() if followed.has_ended and not followed.panes]:
             self._runs.pop(run).close()
+        for run, followed in list(self._runs.items()):
+            with suppress(EngineError):  # deleted for good: its panes keep what they show
+                followed.rename(live.get(run) or await self._conductor.info(run))
         self._infos = {**{run: followed.info for run, followed in self._runs.items()}, **live}
         for info in self._infos.values():
             if self._is_picked(info.id) and info.id not in self._runs and not self._closed:
@@ -98,15 +104,26 @@ class Wall:
         return not self._picked or run in self._picked
 
     def _draw_runs(self) -> None:
-        drawn = [(info.id, info.title, self._is_picked(info.id)) for info in self._infos.values()]
+        infos = self._infos.values()
+        titles = Counter(info.title for info in infos)
+        drawn = [
+            (
+                info.id,
+                info.title or info.id,
+                time_of_day(info.created) if titles[info.title] > 1 else '',
+                self._is_picked(info.id),
+            )
+            for info in infos
+        ]
         if not self._row.clear_if_changed(drawn):
             return
         with self._row:
-            for run, title, on in drawn:
-                toggle = button(
-                    title or run, icon='check' if on else 'add', kind=f'small {"" if on else "quiet"}'
-                )
-                set_attributes(toggle, aria_pressed=str(on).lower())
+            for run, title, started, on in drawn:
+                toggle = button(title, icon='check' if on else 'add', kind=f'small {"" if on else "quiet"}')
+                if started:  # tells runs of one title apart
+                    with toggle:
+                        Text('span', started, 'wall-started num')
+                set_attributes(toggle, aria_pressed=str(on).lower(), title=f'{title} {started}'.rstrip())
                 toggle.on('click', lambda run=run: self._toggle_run(run))
 
     async def _toggle_run(self, run: RunId) -> None:
@@ -147,9 +164,9 @@ class Wall:
         waiting = sum(run.waiting for run in self._runs.values())
         missing = sum(run.count_missing() for run in self._runs.values())
         words = [
-            count(panes, 'agent'),
+            f'{panes} of {count(panes + missing, "agent")}' if missing else count(panes, 'agent'),
             f'{waiting} waiting for you' if waiting else '',
-            f'{missing} more not shown: hide a run to make room' if missing else '',
+            'hide a run to see the others' if missing else '',
         ]
         self._status.show(' · '.join(filter(None, words)) if panes else '')
 

@@ -17,7 +17,7 @@ from ui.formatting.values import count
 from ui.web.components.debounce import create_page_task
 from ui.web.components.dialogs import notify_errors
 from ui.web.components.theme import pill
-from ui.web.components.widgets import Box, Text, link, set_class
+from ui.web.components.widgets import Box, Text, link, set_attributes, set_class
 from ui.web.pages.run.agents.agent import AgentPane
 from ui.web.pages.shared.run.context import RunContext
 from ui.web.pages.shared.run.debug_controller import DebugController
@@ -42,11 +42,16 @@ class WallPane:
         with Box('wall-pane', 'li') as self.root:
             with Box('wall-run'):
                 with link(f'/runs/{context.run}'):
-                    Text('span', context.info.title or context.run, title=context.info.title, dir='auto')
+                    self._title = Text('span', '', dir='auto')
                 self._pill = Box('ghost', 'span')
             self.pane = AgentPane(state, context, lambda path: enlarge(self), newest=NEWEST)
         self._status: object = None
         self.large = False
+
+    def rename(self, info: RunInfo) -> None:
+        """Show the run's title."""
+        self._title.show(info.title or info.id)
+        set_attributes(self._title, title=info.title)
 
     def enlarge(self, large: bool) -> None:
         """Fill the whole wall, or return to one cell of it."""
@@ -148,6 +153,13 @@ class WallRun:
         view = self.view
         return 0 if view is None or view.status.ended else sum(leaf.endswith(WAITS) for leaf in view.active)
 
+    def rename(self, info: RunInfo) -> None:
+        """Show the title in its newest summary, which another page may have changed."""
+        renamed, self.info = info.title != self.info.title, info
+        if renamed:
+            for entry in self.panes.values():
+                entry.rename(info)
+
     def show_updates(self, room: int) -> bool:
         """Show what is new since the last call, in at most `room` more panes; return whether anything is."""
         updates = self.follower.collect_updates()
@@ -174,8 +186,8 @@ class WallRun:
 
     def _show_line(self, view: View) -> None:
         ran = duration(view.ran)
-        said = f'Step {view.seq}, after {ran}'
-        self._bar.move_to(view.seq, view.seq, ran=ran, said=said, link='', going=not view.status.ended)
+        text = f'Step {view.seq}, after {ran}'
+        self._bar.move_to(view.seq, view.seq, ran=ran, text=text, link='', going=not view.status.ended)
 
     def _open_step(self, step: int) -> None:
         ui.navigate.to(f'/runs/{self.info.id}?at={step}')
@@ -232,6 +244,7 @@ class WallRun:
             room -= 1
             with self._place:
                 self.panes[state.path] = entry = WallPane(state, self._context, self._enlarge)
+            entry.rename(self.info)
             entry.enlarge(False)
 
     def _affected_panes(self, view: View, steps: Sequence[Transition]) -> Collection[str]:

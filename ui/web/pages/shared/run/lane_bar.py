@@ -57,7 +57,7 @@ class LaneBar(Element, component=ASSETS / 'controls' / 'slider.js'):
         self.on('grab', on_grab)
 
     def move_to(  # noqa: PLR0913  (what is shown of a moment)
-        self, at: int, head: int, *, ran: str, said: str, link: str, going: bool
+        self, at: int, head: int, *, ran: str, text: str, link: str, going: bool
     ) -> None:
         """Move the head to step `at` of `head`, and send what is new.
 
@@ -67,13 +67,13 @@ class LaneBar(Element, component=ASSETS / 'controls' / 'slider.js'):
             at: the step.
             head: the newest one.
             ran: the running time after the step.
-            said: the step for screen readers.
+            text: the step for screen readers.
             link: its address.
             going: whether time goes on after the newest step.
         """
         times = self._index.times
         running = round(time.time() - times[0], 3) if going and times else None
-        moment = {'at': at, 'head': head, 'time': ran, 'said': said, 'link': link, 'running': running}
+        moment = {'at': at, 'head': head, 'time': ran, 'said': text, 'link': link, 'running': running}
         self._keep(moment)
         self.run_method('update', *moment.values(), self._news.take())
 

@@ -61,7 +61,7 @@ class RunRow:
                 lambda event: acts.tick(self, bool(event.args[0]), bool(event.args[1])),
                 js_handler=TICK,
             )
-            with _draw_cell(), link(f'/runs/{info.id}', 'run-link') as self._link:
+            with _draw_cell(), link(f'/runs/{info.id}', 'run-link'):
                 with Box('run-status', 'span'):
                     self._pill = Text('span', '', 'pill')
                 with Box('run-summary', 'span'):
@@ -90,11 +90,8 @@ class RunRow:
         if (old.status, old.error) != (info.status, info.error) or not self._pill.text:
             self._pill.classes(replace=f'pill {status_class(info.status, info.error)}')
             self._pill.show(status_text(info.status, info.error))
-        same = (old.title, old.status, old.error) == (info.title, info.status, info.error)
-        if not same or not self._title.text:
+        if old.title != info.title or not self._title.text:
             self._title.show(info.title or info.id)
-            status = status_text(info.status, info.error)
-            set_attributes(self._link, aria_label=f'{info.title or info.id}, {status}')
             set_attributes(self.element, aria_label=info.title or info.id)
             set_attributes(self._title, title=info.title)
             set_attributes(self._box, aria_label=f'Select {info.title or info.id}')
@@ -149,7 +146,7 @@ def _draw_cell() -> ui.element:
 
 
 def _show_number(place: Text, number: int, unit: str) -> None:
-    """Show a number; its unit is shown only where there is no column header."""
+    """Show a number; its unit is heard, and seen only where there is no column header."""
     set_attributes(place, data_unit=unit if number == 1 else f'{unit}s')
     place.show(compact(number))
 

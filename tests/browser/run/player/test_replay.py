@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.run.test_lanes import EQUAL_STEPS
+from tests.browser.run.player.test_lanes import EQUAL_STEPS
 from tests.browser.run.test_run import STEPS, TASK, count, open_run
 
 BACK = '[id="e:reviewing>analyzing"]'
@@ -161,7 +161,7 @@ def test_the_diagram_follows_the_slider_without_delay(page, finished):
     page.mouse.down()
     page.mouse.move(place['x'] + 0.12 * place['width'], y)
     thumb, drawing = page.locator('.thumb'), page.locator('.diagram svg')
-    for part in (0.3, 0.5, 0.7, 0.62):
+    for part in (0.3, 0.5, 0.9, 22 / STEPS):  # the reviewer sends the draft back
         page.mouse.move(place['x'] + part * place['width'], y)
         step = thumb.get_attribute('data-step')
         expect(drawing).to_have_attribute('data-step', step)
@@ -211,7 +211,7 @@ def test_an_edge_explains_itself_to_the_mouse(page, finished):
     expect(page.locator(BACK)).to_have_class(re.compile('not-taken'))
     page.locator(f'{BACK} .hit').dispatch_event('pointerover', {'bubbles': True, 'pointerType': 'mouse'})
     why = page.get_by_role('dialog', name='Transition from reviewing to analyzing')
-    expect(why).to_contain_text(f'At step {STEPS} (done): not evaluated; an earlier transition matched.')
+    expect(why).to_contain_text(f'At step {STEPS} (done): not checked: an earlier one applied.')
     expect(why).to_contain_text('Taken 2 times up to this step')
     page.locator('.diagram').dispatch_event('pointerleave')
     expect(why).to_be_hidden()
@@ -234,9 +234,9 @@ def test_an_edge_explains_itself_to_the_keyboard(page, finished, axe):
             break
     expect(edge).to_be_focused()
     why = page.get_by_role('dialog', name='Transition from reviewing to complete')
-    expect(why).to_contain_text('The reviewer approves the draft? Yes.')
+    expect(why).to_contain_text('Approved: yes')
     expect(why.locator('.guard-saw')).to_have_text('approved = true')
-    expect(why.locator('.guard').nth(1)).to_contain_text('? Not evaluated.')
+    expect(why.locator('.guard').nth(1)).to_contain_text('No revisions left: not checked')
     page.keyboard.press('Enter')
     expect(why.get_by_role('button', name='Close')).to_be_focused()
     axe(page)

@@ -1,0 +1,19 @@
+"""Rehearsal: what a workflow's chart can do, found without running it."""
+
+from engine.operations.rehearsal.records import (
+    Finding,
+    Level,
+    PlayedEvent,
+    Rehearsal,
+)
+from engine.operations.rehearsal.rehearse import Rehearsals, play, rehearse
+
+__all__ = [
+    'Finding',
+    'Level',
+    'PlayedEvent',
+    'Rehearsal',
+    'Rehearsals',
+    'play',
+    'rehearse',
+]

@@ -1,0 +1,80 @@
+"""Memory use: fields of a pattern's memory that its code never reads or never writes."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections.abc import Iterable, Iterator
+from types import ModuleType
+
+from engine.operations.rehearsal.records import Finding, Level
+from engine.statechart.memory import Memory as BaseMemory
+from engine.statechart.pattern import Pattern
+from engine.statechart.shape_builder import panel_fields
+
+SIMPLE = (str, int, float, bool)
+"""Values that only an assignment changes."""
+
+
+def unused_fields(pattern: Pattern) -> Iterator[Finding]:
+    """Yield a warning for each field of memory that is never read, or never written.
+
+    It goes by names: a name that is used anywhere in the pattern's modules counts, also for another record.
+    """
+    sources = [source for module in _modules(pattern) if (source := _source(module))]
+    if not sources:
+        return
+    reads, writes = _uses(sources)
+    shown = {pattern.answer, pattern.caveat, *pattern.marks.values()}
+    shown |= {item.field for item in panel_fields(pattern)}
+    given = set(type(pattern.parameters).model_fields)
+    inherited = BaseMemory.model_fields
+    for name, field in pattern.Memory.model_fields.items():
+        if name in inherited:
+            continue
+        is_read, is_written = name in reads or name in shown, name in writes or name in given
+        changes_inside = field.annotation not in SIMPLE and name in reads
+        if not is_read and not is_written:
+            problem = 'is never read or written'
+        elif not is_read:
+            problem = 'is written and never read'
+        elif not is_written and not changes_inside:
+            problem = 'is read and never written'
+        else:
+            continue
+        yield Finding(level=Level.WARNING, rule='unused-memory', text=f'`{name}` of Memory {problem}')
+
+
+def _modules(pattern: Pattern) -> Iterable[ModuleType]:
+    """Return the modules of a pattern, its bases and its memory, and those in the same packages."""
+    classes = [*type(pattern).__mro__, *pattern.Memory.__mro__]
+    names = {cls.__module__ for cls in classes if issubclass(cls, (Pattern, BaseMemory))}
+    core = {Pattern.__module__, BaseMemory.__module__}
+    packages = tuple(f'{package}.' for name in names - core if (package := name.rpartition('.')[0]))
+    chosen = {name for name in sys.modules if name in names - core or name.startswith(packages)}
+    return [sys.modules[name] for name in sorted(chosen)]
+
+
+def _source(module: ModuleType) -> str:
+    try:
+        return inspect.getsource(module)
+    except (OSError, TypeError):  # Written in a console, or not in Python.
+        return ''
+
+
+def _uses(sources: Iterable[str]) -> tuple[set[str], set[str]]:
+    """Return the names of attributes that are read and of those that are written."""
+    reads, writes = set[str](), set[str]()
+    for source in sources:
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Attribute):
+                (reads if isinstance(node.ctx, ast.Load) else writes).add(node.attr)
+            elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Attribute):
+                reads.add(node.target.attr)
+            elif isinstance(node, ast.keyword) and node.arg:
+                writes.add(node.arg)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                reads.add(node.value)
+                writes.add(node.value)
+    return reads, writes

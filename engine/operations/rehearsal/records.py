@@ -1,0 +1,96 @@
+"""What a rehearsal finds: mistakes in a chart, and how each of its states can be reached."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from engine.records import StatePath
+
+
+class Level(StrEnum):
+    """How much a finding matters."""
+
+    ERROR = 'error'
+    """The chart cannot do what it says."""
+    WARNING = 'warning'
+    """A run may wait for ever, or end in a way that nobody wanted."""
+    NOTE = 'note'
+    """Worth knowing before a run that nobody watches."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Something about a chart that its author should know."""
+
+    level: Level
+    rule: str
+    """The kind of finding, such as `unreachable-state`."""
+    state: StatePath = StatePath('')
+    """The state it is about; '' for the whole chart."""
+    edge: str = ''
+    """The edge it is about: `done: reviewing → complete`."""
+    text: str
+    """What is wrong, in a sentence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlayedEvent:
+    """One event of a witness, and what the guards say to it, in the order in which they are asked."""
+
+    name: str
+    at: StatePath = StatePath('')
+    answers: tuple[bool, ...] = ()
+    active: tuple[StatePath, ...] = ()
+    """The active states after it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RehearsedState:
+    """Whether runs can come to a state: they can if it has `events`, and cannot if it is not `possible`."""
+
+    path: StatePath
+    possible: bool
+    """Whether no reason is known why no run can come there."""
+    ends: bool = False
+    """Whether a run ends in it."""
+    events: tuple[PlayedEvent, ...] = ()
+    """A short way there from the start of a run. Empty if none was found in time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RehearsedEdge:
+    """Whether runs can take an edge."""
+
+    trigger: str
+    source: StatePath
+    dest: str
+    possible: bool
+    """Whether no reason is known why no run can take it."""
+    taken: bool = False
+    """Whether the rehearsal took it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rehearsal:
+    """What a pattern's chart can do with its parameters, if guards may answer either way."""
+
+    pattern: str
+    findings: tuple[Finding, ...]
+    """What is wrong with the chart, errors first."""
+    states: tuple[RehearsedState, ...]
+    edges: tuple[RehearsedEdge, ...]
+    complete: bool
+    """Whether the search ended by itself, and not by its limit of time."""
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """The findings that are errors."""
+        return tuple(finding for finding in self.findings if finding.level is Level.ERROR)
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """The states and edges of which it is not known whether runs can come there."""
+        states = [str(state.path) for state in self.states if state.possible and not state.events]
+        edges = [f'{e.trigger}: {e.source} → {e.dest}' for e in self.edges if e.possible and not e.taken]
+        return (*states, *edges)

@@ -1,0 +1,87 @@
+"""Rehearse: lint a pattern's chart, and find a way to each of its states, without running anything."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from engine.configuration.catalog import Catalog
+from engine.operations.rehearsal.free_chart import FreeChart
+from engine.operations.rehearsal.lint import lint
+from engine.operations.rehearsal.possibility import Possibility
+from engine.operations.rehearsal.records import PlayedEvent, Rehearsal, RehearsedEdge, RehearsedState
+from engine.operations.rehearsal.search import Search
+from engine.records import Event, StatePath
+from engine.statechart.chart import Microstep
+from engine.statechart.pattern import Pattern
+from engine.statechart.shape_builder import START
+
+SECONDS = 2.0
+"""The default limit of time for the search."""
+
+
+class Rehearsals:
+    """Rehearses the patterns of a catalog."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+
+    async def rehearse(self, pattern: str, parameters: Mapping[str, Any] | None = None) -> Rehearsal:
+        """Rehearse a pattern; parameters that are left out have their defaults.
+
+        Raises:
+            UnknownPattern
+            InvalidInput: names each parameter that is wrong.
+        """
+        workflow = self._catalog.pattern(pattern).sample(parameters)
+        return await asyncio.to_thread(rehearse, workflow)
+
+
+def rehearse(pattern: Pattern, *, seconds: float = SECONDS) -> Rehearsal:
+    """Return what the chart of a pattern, with its parameters, can do. Runs none of its code.
+
+    Args:
+        pattern: the pattern with the parameters.
+        seconds: the limit of time for the search.
+    """
+    chart = FreeChart(pattern)
+    possible = Possibility(pattern, chart)
+    search = Search(chart, possible, seconds=seconds)
+    search.run()
+    taken = {(trigger, edge.source, edge.dest) for trigger, edge in search.edges}
+    return Rehearsal(
+        pattern=pattern.name,
+        findings=tuple(lint(pattern, chart, possible)),
+        states=tuple(
+            RehearsedState(
+                path=path,
+                possible=path in possible.states,
+                ends=state.kind == 'final' and not state.parent,
+                events=search.way_to(search.states[path]) if path in search.states else (),
+            )
+            for path, state in chart.states.items()
+        ),
+        edges=tuple(
+            RehearsedEdge(
+                trigger=edge.trigger,
+                source=edge.source,
+                dest=edge.dest,
+                possible=edge in possible.edges,
+                taken=(edge.trigger, edge.source, edge.dest) in taken,
+            )
+            for edge in dict.fromkeys(chart.shape.edges)
+        ),
+        complete=search.complete,
+    )
+
+
+def play(pattern: Pattern, events: Sequence[PlayedEvent]) -> list[Microstep]:
+    """Return the microsteps that events cause, one after the other, from the start of a run."""
+    chart = FreeChart(pattern)
+    active: tuple[StatePath, ...] = (START,)
+    microsteps: list[Microstep] = []
+    for event in events:
+        microsteps += chart.play(active, Event(name=event.name, at=event.at), event.answers)
+        active = microsteps[-1].active
+    return microsteps

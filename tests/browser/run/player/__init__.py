@@ -1,0 +1,1 @@
+"""The bar of time of the run page: dragged, played and zoomed."""

@@ -1,0 +1,37 @@
+"""hemicycle pattern rehearse names mistakes, shows ways, and fails if there are errors."""
+
+from __future__ import annotations
+
+from tests.support.cli import Hemicycle, invoke, json_lines
+
+BROKEN = """
+from hemicycle import Pattern
+
+class Broken(Pattern):
+    "It waits without saying so."
+    initial = 'asking'
+    states = ['asking', {'name': 'over', 'final': True}]
+    transitions = [['go', 'asking', 'over']]
+"""
+
+
+def test_a_shipped_pattern_is_rehearsed(hemicycle: Hemicycle) -> None:
+    assert 'A run can end in: complete, failed.' in invoke(hemicycle, 'pattern', 'rehearse', 'pipeline')
+    assert not hemicycle.database.exists()
+
+
+def test_a_way_to_a_state_is_shown(hemicycle: Hemicycle) -> None:
+    lines = invoke(hemicycle, 'pattern', 'rehearse', 'pipeline', '--to', 'analyzing').splitlines()
+    assert [line.split()[1] for line in lines] == ['start', 'done']
+    assert 'analyzing.thinking' in lines[-1]
+    assert "no state 'nowhere'" in invoke(
+        hemicycle, 'pattern', 'rehearse', 'pipeline', '--to', 'nowhere', code=2
+    )
+
+
+def test_errors_fail_the_command(hemicycle: Hemicycle) -> None:
+    (hemicycle.patterns / 'broken.py').write_text(BROKEN)
+    result = hemicycle('pattern', 'rehearse', 'broken', '--patterns', str(hemicycle.patterns), '--json')
+    assert result.exit_code == 1
+    [rehearsal] = json_lines(result.stdout)
+    assert [(item['rule'], item['state']) for item in rehearsal['findings']] == [('silent-wait', 'asking')]

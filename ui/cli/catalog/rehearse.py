@@ -1,0 +1,103 @@
+"""hemicycle pattern rehearse: what a pattern's chart can do, found without running it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from engine import InvalidInput, LocalConductor
+from engine.operations.rehearsal import Finding, Level, PlayedEvent, Rehearsal
+from ui.cli.exit_codes import ExitCode
+from ui.cli.inputs import parse_parameters
+from ui.cli.options import PatternName
+from ui.cli.output.reporters import print_json
+from ui.cli.output.step_text import console
+from ui.cli.remote import connect, find_pattern
+from ui.cli.session import Session, with_session
+
+STYLES = {Level.ERROR: 'red', Level.WARNING: 'yellow', Level.NOTE: 'default'}
+EPILOG = """Examples:
+
+```
+hemicycle pattern rehearse supervisor
+hemicycle pattern rehearse supervisor --set execution="side by side" --set workers=2
+hemicycle pattern rehearse pipeline --to failed
+```
+
+Exit code: **0** the chart has no errors · **1** it has some · **2** bad input"""
+
+
+@with_session('patterns', 'as_json', 'server')
+def rehearse(
+    pattern: PatternName,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option(
+            '--set',
+            metavar='NAME=VALUE',
+            help='A parameter that the chart depends on. Repeatable.',
+            show_default=False,
+        ),
+    ] = None,
+    to: Annotated[
+        str, typer.Option(metavar='STATE', help='Show a way to this state.', show_default=False)
+    ] = '',
+    *,
+    session: Session,
+) -> None:
+    """Check the chart of a pattern: what cannot be reached, and where a run can hang. Nothing is run."""
+    rehearsal = asyncio.run(_rehearse(session, pattern, sets or []))
+    states = {state.path: state for state in rehearsal.states}
+    if to and to not in states:
+        raise InvalidInput({'--to': f'{pattern} has no state {to!r}'})
+    if session.as_json:
+        print_json(**asdict(rehearsal))
+    elif to:
+        _show_way(to, next(state.events for path, state in states.items() if path == to))
+    else:
+        _show(rehearsal)
+    raise typer.Exit(ExitCode.FAILED if rehearsal.errors else ExitCode.DONE)
+
+
+async def _rehearse(session: Session, pattern: str, sets: list[str]) -> Rehearsal:
+    values = parse_parameters(await find_pattern(session, pattern), None, sets)
+    if session.server:
+        async with connect(session.server) as remote:
+            return await remote.rehearse(pattern, values)
+    async with LocalConductor(catalog=session.catalog) as conductor:
+        return await conductor.rehearse(pattern, values)
+
+
+def _show(rehearsal: Rehearsal) -> None:
+    out = console()
+    for finding in rehearsal.findings:
+        out.print(_line(finding))
+    reached = sum(bool(state.events) for state in rehearsal.states)
+    taken = sum(edge.taken for edge in rehearsal.edges)
+    states, edges = len(rehearsal.states), len(rehearsal.edges)
+    out.print(f'{reached} of {states} states can be reached, {taken} of {edges} edges taken.')
+    if ends := [state.path for state in rehearsal.states if state.ends and state.events]:
+        out.print(f'A run can end in: {", ".join(ends)}.')
+    if rehearsal.undecided:
+        out.print(f'Not decided in time: {", ".join(rehearsal.undecided)}.')
+
+
+def _line(finding: Finding) -> Text:
+    text = Text(f'{finding.level:<8}', style=STYLES[finding.level])
+    text.append(' '.join(filter(None, (finding.edge or finding.state,))), style='bold')
+    text.append(
+        f'{": " if finding.edge or finding.state else ""}{finding.text} [{finding.rule}]', style='default'
+    )
+    return text
+
+
+def _show_way(state: str, events: tuple[PlayedEvent, ...]) -> None:
+    out = console()
+    if not events:
+        out.print(f'No way to {state} was found.')
+    for number, event in enumerate(events, start=1):
+        out.print(f'{number:>3}  {event.name} {event.at}'.rstrip() + f'  →  {", ".join(event.active)}')

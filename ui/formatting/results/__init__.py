@@ -1,0 +1,1 @@
+"""What came out of a run, as blocks that pages and exports draw."""

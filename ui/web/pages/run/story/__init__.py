@@ -1,0 +1,1 @@
+"""The story at the top of Watch."""

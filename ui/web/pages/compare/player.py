@@ -54,7 +54,7 @@ class RowPlayer:
                 seq,
                 view.seq,
                 ran=ran,
-                said=f'Step {seq} of {view.seq}, after {ran or "no time"}',
+                text=f'Step {seq} of {view.seq}, after {ran or "no time"}',
                 link='',
                 going=False,
             )

@@ -1,6 +1,6 @@
 """Agents: their chart, nested in a workflow's chart, and the model and tool calls of its states."""
 
-from engine.agents.criteria import Check, Criteria, Evidence
+from engine.agents.criteria import Check, Criteria
 from engine.agents.directory import AgentInfo, agents_of
 from engine.agents.spec import RoleAssignment
 from engine.agents.tool_trial import ToolPlayground, ToolTrial
@@ -9,7 +9,6 @@ __all__ = [
     'AgentInfo',
     'Check',
     'Criteria',
-    'Evidence',
     'RoleAssignment',
     'ToolPlayground',
     'ToolTrial',

@@ -1,6 +1,6 @@
 """Operations on past runs: forks, comparison, statistics, bundles, retention."""
 
-from engine.history.accepted_events import AcceptedEvent, open_question
+from engine.history.accepted_events import open_question
 from engine.history.artifacts import artifacts_of, whole_value
 from engine.history.bundle.importer import Imported
 from engine.history.bundle.redaction import Redaction
@@ -9,7 +9,6 @@ from engine.history.changed_patterns import find_change
 from engine.history.comparison import (
     Comparison,
     Divergence,
-    GuardDifference,
     JsonDifference,
     Piece,
     Row,
@@ -36,14 +35,12 @@ from engine.history.run_reader import RunReader
 
 __all__ = [
     'COMPOSED_AGENT',
-    'AcceptedEvent',
     'CleanupResult',
     'Comparison',
     'CostEstimate',
     'DiskUsage',
     'Divergence',
     'ForkOverrides',
-    'GuardDifference',
     'Imported',
     'JsonDifference',
     'Kind',

@@ -3,7 +3,7 @@
 from engine.journal.documents import Documents, Entry, EntryQuery, Reservation
 from engine.journal.memory_journal import MemoryJournal
 from engine.journal.projection import Fold, fold
-from engine.journal.protocol import Journal, WholeRun
+from engine.journal.protocol import Journal
 from engine.journal.retention_policy import ExpiredRun, Retention
 from engine.journal.store import Columns, Store
 from engine.journal.usage_records import usage_from_dict
@@ -23,7 +23,6 @@ __all__ = [
     'Retention',
     'StepMode',
     'Store',
-    'WholeRun',
     'complete_snapshot',
     'fold',
     'usage_from_dict',

@@ -6,7 +6,6 @@ from engine.operations.reading import Checking, Reading
 from engine.operations.rehearsing import Rehearsing
 from engine.operations.steering import NO_DATA, Steering
 from engine.operations.table import (
-    Door,
     Operation,
     Role,
     Route,
@@ -23,7 +22,6 @@ __all__ = [
     'Agents',
     'Annotating',
     'Checking',
-    'Door',
     'Endpoints',
     'Files',
     'Forking',

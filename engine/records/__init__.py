@@ -26,7 +26,7 @@ from engine.records.frozen import COMPUTED, HIDDEN, Label
 from engine.records.jsonable import clip, refuse_nul
 from engine.records.launch import Launch, StartOptions, VariantOptions
 from engine.records.message import Message, message_of
-from engine.records.path_stats import RULES, Dwell, EdgeTraffic, Ends, PathStats, StateTraffic, Traffic
+from engine.records.path_stats import RULES, Dwell, EdgeTraffic, PathStats, StateTraffic, Traffic
 from engine.records.payloads import (
     FailureData,
     RecoverData,
@@ -38,7 +38,7 @@ from engine.records.payloads import (
     results_of,
     snapshots_of,
 )
-from engine.records.products import Artifact, Criterion, PlanItem, StatedReport
+from engine.records.products import PlanItem, StatedReport
 from engine.records.question import Question, answer_model
 from engine.records.run_info import (
     MAX_NOTE,
@@ -92,19 +92,16 @@ __all__ = [
     'SUMMED',
     'Annotation',
     'Approvals',
-    'Artifact',
     'Breakpoint',
     'Budget',
     'Change',
     'Conditions',
-    'Criterion',
     'Delta',
     'DeltaKind',
     'Dwell',
     'Edge',
     'EdgeShape',
     'EdgeTraffic',
-    'Ends',
     'Event',
     'FailureData',
     'Fault',

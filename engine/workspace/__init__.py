@@ -7,23 +7,21 @@ from engine.workspace.project import close_folders, open_folders
 from engine.workspace.sandbox.limits import Confinement, Limits
 from engine.workspace.sandbox.process import CommandResult
 from engine.workspace.sandbox.sandbox import Sandbox
-from engine.workspace.shared.remote_files import RemoteFile, RemoteFiles
+from engine.workspace.shared.remote_files import RemoteFiles
 from engine.workspace.snapshots import FileVersion
 from engine.workspace.testing.test_run import SuiteResult
-from engine.workspace.workspace import Entry, Workspace
+from engine.workspace.workspace import Workspace
 from engine.workspace.workspaces import Workspaces
 
 __all__ = [
     'CommandResult',
     'Confinement',
     'Conflict',
-    'Entry',
     'FileChange',
     'FileVersion',
     'Hunk',
     'Limits',
     'MergePreview',
-    'RemoteFile',
     'RemoteFiles',
     'Resolution',
     'Sandbox',

@@ -20,6 +20,7 @@ from tests.support.harness import complete_run
 from tests.unit.ui.app.services.test_schedules import sign
 from ui.api.access import PREFIX
 from ui.app.access.access import Access
+from ui.app.access.audit_log import AuditQuery
 from ui.app.access.caller import IDENTITY
 from ui.app.access.http import COOKIE, RequireLogin
 from ui.app.access.login import Login
@@ -234,36 +235,7 @@ async def test_servers_on_one_host_have_cookies_of_their_own(http: httpx.AsyncCl
     assert names == [COOKIE, f'{COOKIE}-8081', f'{COOKIE}+team+two', f'{COOKIE}+team.two']
 
 
-async def test_administrators_manage_accounts(http: httpx.AsyncClient, access: Access) -> None:
-    from ui.app.access.audit_log import AuditQuery
-
-    admin = await bearer(access, Role.ADMIN)
-    added = await http.post(
-        f'{PREFIX}/accounts', json={'name': 'zoe', 'role': 'viewer', 'password': PASSWORD}, headers=admin
-    )
-    assert (added.status_code, added.json()['role']) == (200, 'viewer')
-    assert PASSWORD not in added.text
-    role = {'role': 'operator'}
-    assert (await http.put(f'{PREFIX}/accounts/zoe/role', json=role, headers=admin)).status_code == 204
-    token = (await http.post(f'{PREFIX}/tokens', json={'name': 'zoe', 'label': 'ci'}, headers=admin)).json()
-    zoe = {'Authorization': f'Bearer {token["secret"]}'}
-    assert (await http.get(f'{PREFIX}/runs', headers=zoe)).status_code == 200
-    assert (await http.get(f'{PREFIX}/accounts', headers=zoe)).status_code == 403
-    (listed,) = (await http.get(f'{PREFIX}/tokens?name=zoe', headers=admin)).json()
-    assert (listed['label'], 'secret' in listed) == ('ci', False)
-    assert (await http.delete(f'{PREFIX}/tokens/{listed["id"]}', headers=admin)).status_code == 200
-    assert (await http.get(f'{PREFIX}/runs', headers=zoe)).status_code == 401
-    assert (await http.delete(f'{PREFIX}/accounts/zoe', headers=admin)).status_code == 204
-    lines = [(line.action, line.details) for line in await access.audit.lines(AuditQuery(action='account.'))]
-    assert lines[-1] == ('account.add', {'name': 'zoe', 'role': 'viewer'})
-    assert [action for action, _ in lines] == [
-        'account.remove', 'account.revoke_token', 'account.add_token', 'account.set_role', 'account.add',
-    ]  # fmt: skip
-
-
 async def test_exports_are_logged(http: httpx.AsyncClient, access: Access, conductor: Conductor) -> None:
-    from ui.app.access.audit_log import AuditQuery
-
     run = await complete_run(conductor, 'lone')
     headers = await bearer(access, Role.VIEWER)
     assert (await http.get(f'{PREFIX}/runs/{run}/export/markdown', headers=headers)).status_code == 200

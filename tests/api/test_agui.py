@@ -83,15 +83,10 @@ async def test_reasoning_is_streamed_before_the_answer():
         content_events = [event for event in events if event['type'].startswith(('REASONING', 'TEXT'))]
         kinds = list(dict.fromkeys(event['type'] for event in content_events))
         assert kinds == [
-            'REASONING_START',
-            'REASONING_MESSAGE_START',
-            'REASONING_MESSAGE_CONTENT',
-            'REASONING_MESSAGE_END',
-            'REASONING_END',
-            'TEXT_MESSAGE_START',
-            'TEXT_MESSAGE_CONTENT',
+            'REASONING_START', 'REASONING_MESSAGE_START', 'REASONING_MESSAGE_CONTENT',
+            'REASONING_MESSAGE_END', 'REASONING_END', 'TEXT_MESSAGE_START', 'TEXT_MESSAGE_CONTENT',
             'TEXT_MESSAGE_END',
-        ]
+        ]  # fmt: skip
         assert join_deltas(content_events, 'REASONING_MESSAGE_CONTENT') == 'Is it tea?'
         assert join_deltas(content_events, 'TEXT_MESSAGE_CONTENT') == 'It is. '
         [run] = (await conductor.runs()).runs

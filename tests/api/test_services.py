@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -11,7 +10,6 @@ import pytest
 from fastapi import FastAPI
 
 from engine import Conductor, InvalidInput, LocalConductor
-from engine.records import Launch
 from tests.support.harness import FakeModel, catalog, start_run, until
 from tests.unit.ui.app.services.test_inbox import Pair, reply, wait_for_questions
 from tests.unit.ui.app.services.test_notifications import URL, Receiver
@@ -20,14 +18,12 @@ from ui.api.client.connection import Connection
 from ui.api.client.services import HttpServices
 from ui.app.backend import Backend
 from ui.app.services.inbox import Inbox, QuestionClosed
-from ui.app.services.notifications import Destination, UnknownDestination
 from ui.app.services.schedules import (
     Interval,
     Schedule,
     Schedules,
     ScheduleSpec,
     Trigger,
-    UnknownTrigger,
 )
 from ui.app.services.services import Services
 
@@ -119,42 +115,6 @@ async def test_the_client_answers_assigns_and_snoozes(conductor: Conductor, serv
         await services.inbox.find(second.ask.id)
     with pytest.raises(InvalidInput, match='must be one of'):
         await services.inbox.answer(first.ask.id, 'dance', digest=first.ask.digest)
-
-
-async def test_the_client_manages_destinations_and_messages(services: HttpServices):
-    destinations = services.notifications.destinations
-    new_destination = Destination(
-        name='Team', channel='webhook', address=URL, events=('run.failed',), tag='prod'
-    )
-    destination = await destinations.add(new_destination)
-    assert destination.secret.startswith('whsec_') and (destination.events, destination.tag) == (
-        ('run.failed',),
-        'prod',
-    )
-    assert await destinations.get(destination.id) == replace(destination, secret='')
-    changed = await destinations.change(destination.id, paused=True, events=['run.ended'])
-    assert changed.paused and changed.events == ('run.ended',)
-    message = await services.notifications.test(destination.id)
-    assert [item.id for item in await services.notifications.log()] == [message.id]
-    assert (await services.notifications.resend(message.id)).id == message.id
-    await destinations.remove(destination.id)
-    with pytest.raises(UnknownDestination):
-        await destinations.get(destination.id)
-
-
-async def test_the_client_manages_triggers(services: HttpServices):
-    new_trigger = Trigger(
-        name='A', kind='webhook', action=Launch(pattern='pipeline'), mapping={'task': '/title'}
-    )
-    trigger = await services.triggers.add(new_trigger)
-    assert trigger.secret and trigger.mapping == {'task': '/title'}
-    assert await services.triggers.list() == [replace(trigger, secret='')]
-    assert (await services.triggers.change(trigger.id, paused=True, mapping={'task': '/name'})).paused
-    assert (await services.triggers.get(trigger.id)).mapping == {'task': '/name'}
-    assert await services.triggers.log(trigger.id) == []
-    await services.triggers.remove(trigger.id)
-    with pytest.raises(UnknownTrigger):
-        await services.triggers.get(trigger.id)
 
 
 async def test_a_trigger_fires_over_http(http: httpx.AsyncClient):

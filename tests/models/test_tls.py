@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from engine.configuration import load_configuration
-from engine.errors import EngineError, ModelError
+from engine.errors import ModelError
 from engine.models.http.endpoint_client import EndpointClient
 from engine.models.protocol import Completed
 from engine.models.recording.exchange import label_call
@@ -122,17 +122,3 @@ def test_files_are_relative_to_the_configuration(tmp_path: Path) -> None:
     assert not {'ca', 'certificate', 'certificate_key', 'certificate_password'} & recorded.keys()
     lost = load_configuration(tmp_path / 'endpoints.toml', {})
     assert lost.missing == {'work': 'the environment variable WORK_PASSWORD is not set'}
-
-
-@pytest.mark.parametrize(
-    ('line', 'message'),
-    [
-        (f'certificate_password = "{PASSWORD}"', 'certificate_password: say where'),
-        ('certificate_key = "a.key"', 'certificate_key: requires a certificate'),
-    ],
-)
-def test_contradictory_settings_are_refused(tmp_path: Path, line: str, message: str) -> None:
-    (tmp_path / 'e.toml').write_text(f'[endpoints.work]\nurl = "https://a.example"\n{line}', 'utf-8')
-    with pytest.raises(EngineError, match=message) as caught:
-        load_configuration(tmp_path / 'e.toml', {})
-    assert PASSWORD not in str(caught.value)

@@ -1,8 +1,11 @@
 """Fixtures for tests of real processes."""
 
+from pathlib import Path
+
 import pytest
 
 from engine.workspace import Sandbox
+from tests.support.cli import Hemicycle
 
 
 @pytest.fixture
@@ -12,3 +15,9 @@ async def sandbox() -> Sandbox:
     if problem := await sandbox.problem():
         pytest.skip(problem)
     return sandbox
+
+
+@pytest.fixture
+def hemicycle(tmp_path: Path) -> Hemicycle:
+    """The command line over a database of its own."""
+    return Hemicycle(tmp_path)

@@ -15,14 +15,9 @@ from tests.tree import ROOT
 PAGES = ('live', 'panes', 'wall', 'transcript', 'debugger', 'stepping', 'traffic', 'watching')
 """The topics that need a browser."""
 NAMES = [
-    'decided, flat',
-    'decided, nested 3 levels',
-    'decided, parallel',
-    'durable, 1 run, normal',
-    'durable, 1 run, full',
-    'durable, 2 runs, normal',
-    'durable, 20 runs, normal',
-]
+    'decided, flat', 'decided, nested 3 levels', 'decided, parallel', 'durable, 1 run, normal',
+    'durable, 1 run, full', 'durable, 2 runs, normal', 'durable, 20 runs, normal',
+]  # fmt: skip
 
 
 @pytest.mark.long

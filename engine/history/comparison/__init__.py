@@ -1,20 +1,16 @@
 """Compares two runs: aligns them by the states they visited and shows where they differ."""
 
-from engine.history.comparison.alignment import align
 from engine.history.comparison.comparison import Comparison, Divergence, Row, RunStats, compare, count_run
 from engine.history.comparison.json_diff import JsonDifference, json_differences
-from engine.history.comparison.step_diff import GuardDifference
 from engine.history.comparison.word_diff import Piece, diff_words, diff_words_async
 
 __all__ = [
     'Comparison',
     'Divergence',
-    'GuardDifference',
     'JsonDifference',
     'Piece',
     'Row',
     'RunStats',
-    'align',
     'compare',
     'count_run',
     'diff_words',

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.provider import KEY, Google, provider
+from tests.browser.provider import KEY, provider
 
 
 @pytest.fixture
@@ -80,46 +80,6 @@ def test_a_model_that_does_not_answer_is_connected_on_the_home_page(page, new_se
     expect(dialog).to_be_hidden()
     expect(models).to_contain_text('Connected: openai.')
     expect(models.get_by_role('button', name='Connect a model')).to_be_focused()
-
-
-@pytest.mark.long
-def test_gemini_is_connected_tested_by_a_call_and_used(page, new_server, monkeypatch):
-    monkeypatch.setenv('GOOD_KEY', KEY)
-    monkeypatch.setenv('BAD_KEY', 'a-wrong-key')
-    with provider(Google) as address:
-        new_server.start()
-        page.goto(f'{new_server.url}/settings')
-        page.get_by_role('button', name='Connect a model').click()
-        dialog = page.get_by_role('dialog', name='Connect a model')
-        dialog.get_by_label('Provider').select_option('gemini')
-        dialog.get_by_label('Key').fill('env:GOOD_KEY')
-        dialog.get_by_label('Address').fill(address)
-        dialog.get_by_role('button', name='Save and test').click()
-        expect(page.get_by_text('gemini answers and offers 1 model.')).to_be_visible()
-        assert (
-            f'[endpoints.gemini]\nurl = "{address}"\nkey = "env:GOOD_KEY"' in new_server.endpoints.read_text()
-        )
-
-        edit = page.get_by_role('button', name='Edit gemini')
-        for field, value, message in (
-            ('Models', 'gemini-none', 'gemini-none: no such model (HTTP 404)'),
-            ('Key', 'env:BAD_KEY', 'API key not valid.'),
-        ):
-            edit.click()
-            dialog = page.get_by_role('dialog', name='Edit gemini')
-            dialog.get_by_label(field).fill(value)
-            dialog.get_by_role('button', name='Save and test').click()
-            expect(page.get_by_text(message).first).to_be_visible()
-            page.keyboard.press('Escape')
-            expect(dialog).to_be_hidden()
-        edit.click()
-        dialog = page.get_by_role('dialog', name='Edit gemini')
-        dialog.get_by_label('Key').fill('env:GOOD_KEY')
-        dialog.get_by_label('Models').fill('gemini-flash')
-        dialog.get_by_role('button', name='Save and test').click()
-        expect(page.get_by_text('gemini answers and offers 1 model.').last).to_be_visible()
-        page.get_by_role('button', name='Test gemini').click()
-        expect(page.get_by_text('gemini-flash answered a call')).to_be_visible()
 
 
 @pytest.mark.long

@@ -15,21 +15,9 @@ EVIL = (
 """Text that would run if it were treated as HTML, or if its links were trusted."""
 NAME_ATTRIBUTES = ('gen_ai.agent.name', 'gen_ai.tool.name', 'gen_ai.request.model', 'gen_ai.response.model')
 SUBPAGES = ('/fork', '/family', '/report', '/review')
-SHOWN_FIELDS = frozenset(
-    (
-        'title',
-        'who',
-        'model',
-        'text',
-        'content',
-        'error',
-        'task',
-        'tags',
-        'note',
-        'summary',
-        'findings',
-    )
-)
+SHOWN_FIELDS = frozenset({
+    'title', 'who', 'model', 'text', 'content', 'error', 'task', 'tags', 'note', 'summary', 'findings',
+})  # fmt: skip
 """Fields of a bundle that a page shows verbatim."""
 INJECTED = 'aaaabbbbcccc'
 """The id of the run in a bundle with injected scripts."""

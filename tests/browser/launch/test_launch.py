@@ -159,15 +159,6 @@ def test_the_run_button_and_the_cost_stay_visible_and_cover_no_focused_field(pag
             assert covered <= 0, width
 
 
-def test_the_page_of_an_unknown_pattern_lists_the_known_ones(page, server, axe, console):
-    console.expect('status of 404')
-    answer = page.goto(f'{server.url}/launch/nothing')
-    assert answer.status == 404
-    expect(page.get_by_role('heading', name='There is no pattern “nothing”')).to_be_visible()
-    expect(page.get_by_role('link', name='Pipeline')).to_be_visible()
-    axe(page)
-
-
 def test_a_field_is_shown_only_where_it_has_an_effect(page, server):
     page.goto(f'{server.url}/launch/supervisor')
     workers = page.get_by_label('Worker limit')

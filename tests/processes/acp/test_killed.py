@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from pathlib import Path
 
 import pytest
 
@@ -24,10 +23,9 @@ def replies(steps: list[Transition]) -> list[Transition]:
 
 
 @pytest.mark.parametrize('steps', [pytest.param(5, marks=pytest.mark.long), 9])
-def test_a_killed_run_continues_with_its_agent(steps: int, tmp_path: Path) -> None:
+def test_a_killed_run_continues_with_its_agent(steps: int, hemicycle: Hemicycle) -> None:
     if problem := asyncio.run(Sandbox().problem()):
         pytest.skip(problem)
-    hemicycle = Hemicycle(tmp_path)
     with hemicycle.process(*RUN, '--model', 'agent:scripted', '--pace', '240', '-q') as process:
         hemicycle.reaches(steps, process)
         process.send_signal(signal.SIGKILL)

@@ -25,7 +25,9 @@ class Small(Pattern):
 """
 
 
-def test_an_agent_is_chosen_like_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agent_is_chosen_like_a_model(
+    hemicycle: Hemicycle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     configured = tmp_path / 'endpoints.toml'
     command = f'command = {json.dumps(sys.executable)}\nargs = {json.dumps([str(ODD), "plain"])}'
     configured.write_text(f'[agents.mine]\n{command}\nsandboxed = false\nvariables = ["ODD_KEY"]\n')
@@ -33,7 +35,6 @@ def test_an_agent_is_chosen_like_a_model(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv('ODD_KEY', 'sk-very-secret-1')
     (tmp_path / 'mine').mkdir()
     (tmp_path / 'mine' / 'small.py').write_text(PATTERN)
-    hemicycle = Hemicycle(tmp_path)
     options = ('run', 'small', '--patterns', str(tmp_path / 'mine'), '--model', 'worker=agent:mine')
     result = hemicycle(*options)
     assert result.exit_code == 0, result.stderr

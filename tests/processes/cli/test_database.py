@@ -29,11 +29,6 @@ COMMANDS = (
 )
 
 
-@pytest.fixture
-def hemicycle(tmp_path: Path) -> Hemicycle:
-    return Hemicycle(tmp_path)
-
-
 @pytest.mark.parametrize('command', COMMANDS, ids=' '.join)
 @pytest.mark.parametrize(
     ('content', 'message'),

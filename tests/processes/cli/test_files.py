@@ -14,10 +14,9 @@ from engine.workspace.project import SAMPLES
 from tests.support.cli import Hemicycle
 
 
-def test_a_patch_of_a_run_applies_to_the_project(tmp_path: Path) -> None:
+def test_a_patch_of_a_run_applies_to_the_project(hemicycle: Hemicycle, tmp_path: Path) -> None:
     if problem := asyncio.run(Sandbox().problem()):
         pytest.skip(problem)
-    hemicycle = Hemicycle(tmp_path)
     assert hemicycle('run', 'debugger', '--task', TASK, '-q').exit_code == 0
     result = hemicycle('runs', 'file', 'diff', 'last')
     assert result.exit_code == 0 and '+++ b/spans.py' in result.stdout and '.git/' not in result.stdout
@@ -31,8 +30,7 @@ def test_a_patch_of_a_run_applies_to_the_project(tmp_path: Path) -> None:
     assert (tmp_path / 'saved' / 'spans.py').read_text() == (copy / 'spans.py').read_text()
 
 
-def test_a_run_without_files_says_so(tmp_path: Path) -> None:
-    hemicycle = Hemicycle(tmp_path)
+def test_a_run_without_files_says_so(hemicycle: Hemicycle) -> None:
     hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '-q')
     result = hemicycle('runs', 'file', 'diff', 'last')
     assert result.exit_code != 0 and 'has no files' in result.stderr

@@ -21,8 +21,7 @@ from ui.cli.exit_codes import ExitCode
 from ui.cli.output.reporters import QuietReporter
 
 
-def test_ctrl_c_cancels_the_run(tmp_path: Path) -> None:
-    hemicycle = Hemicycle(tmp_path)
+def test_ctrl_c_cancels_the_run(hemicycle: Hemicycle) -> None:
     with hemicycle.process('run', 'endless', '--patterns', str(hemicycle.patterns)) as process:
         hemicycle.reaches(1, process)
         process.send_signal(signal.SIGINT)
@@ -67,8 +66,7 @@ class Blocks(Pipeline):
 
 
 @pytest.mark.parametrize('work', ['block', 'graph()'], ids=['function', 'graph'])
-def test_one_ctrl_c_stops_a_stage_that_blocks(tmp_path: Path, work: str) -> None:
-    hemicycle = Hemicycle(tmp_path)
+def test_one_ctrl_c_stops_a_stage_that_blocks(hemicycle: Hemicycle, tmp_path: Path, work: str) -> None:
     (tmp_path / 'mine').mkdir()
     (tmp_path / 'mine' / 'blocks.py').write_text(BLOCKING.replace('WORK', work), 'utf-8')
     with hemicycle.process(
@@ -100,9 +98,10 @@ class Sleeps(Pattern):
 '''
 
 
-def test_one_ctrl_c_stops_tests_that_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_ctrl_c_stops_tests_that_block(
+    hemicycle: Hemicycle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv('HEMICYCLE_UNSAFE_COMMANDS', '1')
-    hemicycle = Hemicycle(tmp_path)
     (tmp_path / 'mine').mkdir()
     (tmp_path / 'mine' / 'sleeps.py').write_text(SLEEPING, 'utf-8')
     with hemicycle.process('run', 'sleeps', '--patterns', str(tmp_path / 'mine')) as process:
@@ -112,8 +111,7 @@ def test_one_ctrl_c_stops_tests_that_block(tmp_path: Path, monkeypatch: pytest.M
     assert code == ExitCode.CANCELLED and 'is cancelled: Ctrl+C in the terminal' in err
 
 
-def test_sigterm_releases_the_run_which_can_be_resumed(tmp_path: Path) -> None:
-    hemicycle = Hemicycle(tmp_path)
+def test_sigterm_releases_the_run_which_can_be_resumed(hemicycle: Hemicycle) -> None:
     with hemicycle.process('run', 'pipeline', '--task', 'Compare tea and coffee', '--pace', '100') as process:
         hemicycle.reaches(3, process)
         refused = hemicycle('resume')
@@ -165,7 +163,7 @@ def test_a_paid_call_may_finish_before_the_run_is_released(
             assert begun.acquire(timeout=60)
             process.terminate()
             if calls == 1:
-                assert 'may finish their calls first' in (process.stderr.readline() if process.stderr else '')
+                assert any('may finish their calls first' in line for line in process.stderr)
                 go_on.set()
             wait_for_exit(process)
         go_on.set()
@@ -192,9 +190,8 @@ sys.addaudithook(stop)
 
 
 def test_a_backup_that_is_stopped_while_it_is_checked_leaves_no_copy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hemicycle: Hemicycle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hemicycle = Hemicycle(tmp_path)
     hemicycle('user', 'list')  # Creates the database.
     (scratch := tmp_path / 'scratch').mkdir()
     (patterns := tmp_path / 'mine').mkdir()  # Loaded once there is a copy of the database to check.

@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,8 +18,7 @@ from ui.cli.conductors import claim
 TASK = ('--task', 'Compare tea and coffee')
 
 
-def test_a_run_is_stepped_from_one_command_to_the_next(tmp_path: Path) -> None:
-    hemicycle = Hemicycle(tmp_path)
+def test_a_run_is_stepped_from_one_command_to_the_next(hemicycle: Hemicycle) -> None:
     begun = hemicycle('run', 'pipeline', *TASK, '--paused', '--break', 'enter reviewing', '--quiet')
     assert begun.exit_code == 4 and 'is paused at step 2 in researching.thinking' in begun.stderr
     stepped = hemicycle('step', '--json')
@@ -58,9 +56,8 @@ async def leave_at_work(hemicycle: Hemicycle) -> None:
 
 
 def test_a_breakpoint_hit_during_a_takeover_still_stops_the_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hemicycle: Hemicycle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hemicycle = Hemicycle(tmp_path)
     asyncio.run(leave_at_work(hemicycle))
 
     @asynccontextmanager

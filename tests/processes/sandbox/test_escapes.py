@@ -335,19 +335,9 @@ for name, number in {calls}.items():
 
 
 UNWANTED = [
-    'bpf',
-    'keyctl',
-    'mount',
-    'perf_event_open',
-    'io_uring_setup',
-    'memfd_create',
-    'clone3',
-    'shmget',
-    'semget',
-    'msgget',
-    'unshare',
-    'clone',
-]
+    'bpf', 'keyctl', 'mount', 'perf_event_open', 'io_uring_setup', 'memfd_create', 'clone3', 'shmget',
+    'semget', 'msgget', 'unshare', 'clone',
+]  # fmt: skip
 
 
 async def test_only_the_socket_kinds_that_commands_need_are_allowed(

@@ -125,8 +125,7 @@ def test_a_line_of_the_log_is_one_line() -> None:
     assert OneLineFormatter('%(message)s').format(record) == 'it broke (ValueError: two lines[31m)'
 
 
-def test_a_server_prints_its_address_first_and_refuses_a_second(tmp_path: Path) -> None:
-    hemicycle = Hemicycle(tmp_path)
+def test_a_server_prints_its_address_first_and_refuses_a_second(hemicycle: Hemicycle) -> None:
     with socket.create_server(('127.0.0.1', 0)) as other:
         port = other.getsockname()[1]
         with hemicycle.process('serve', '--port', str(port)) as server:
@@ -158,8 +157,7 @@ def test_a_server_prints_its_address_first_and_refuses_a_second(tmp_path: Path) 
     assert not list(hemicycle.home.glob('*.locks/owner-*'))
 
 
-def test_failures_of_runs_are_logged(tmp_path: Path) -> None:
-    hemicycle = Hemicycle(tmp_path)
+def test_failures_of_runs_are_logged(hemicycle: Hemicycle) -> None:
     pattern_options = ('--patterns', str(hemicycle.patterns))
     with hemicycle.process('run', 'endless', *pattern_options) as process:
         hemicycle.reaches(1, process)
@@ -181,8 +179,7 @@ def test_failures_of_runs_are_logged(tmp_path: Path) -> None:
     assert any('is failed: ' in entry for entry in err.splitlines())
 
 
-def test_a_damaged_run_is_set_aside(tmp_path: Path) -> None:
-    hemicycle = Hemicycle(tmp_path)
+def test_a_damaged_run_is_set_aside(hemicycle: Hemicycle) -> None:
     pattern_options = ('--patterns', str(hemicycle.patterns))
     runs = []
     for _ in range(3):
@@ -225,8 +222,7 @@ def test_a_damaged_run_is_set_aside(tmp_path: Path) -> None:
     assert f'run {runs[1]} continues' in text
 
 
-def test_a_server_is_ready_while_runs_are_still_to_continue(tmp_path: Path) -> None:
-    hemicycle = Hemicycle(tmp_path)
+def test_a_server_is_ready_while_runs_are_still_to_continue(hemicycle: Hemicycle) -> None:
     (hemicycle.patterns / 'slow.py').write_text(
         'import asyncio\nfrom engine.runtime.live_runs import LiveRuns\n'
         'async def recover(*given, **more): await asyncio.Event().wait()\nLiveRuns.recover = recover\n'
@@ -239,8 +235,7 @@ def test_a_server_is_ready_while_runs_are_still_to_continue(tmp_path: Path) -> N
     assert code == 0
 
 
-def test_a_server_that_fails_to_start_exits(tmp_path: Path) -> None:
-    hemicycle = Hemicycle(tmp_path)
+def test_a_server_that_fails_to_start_exits(hemicycle: Hemicycle) -> None:
     (hemicycle.patterns / 'short.py').write_text(
         'from engine.runtime.live_runs import LiveRuns\n'
         'async def recover(*given, **more): raise MemoryError\nLiveRuns.recover = recover\n'
@@ -267,8 +262,7 @@ def test_a_command_without_enough_memory_exits_immediately(
     assert f'MB of address space are needed, and {megabytes} MB are allowed' in ended.stderr
 
 
-def test_a_server_continues_the_run_of_a_killed_process(tmp_path: Path) -> None:
-    hemicycle = Hemicycle(tmp_path)
+def test_a_server_continues_the_run_of_a_killed_process(hemicycle: Hemicycle) -> None:
     pattern_options = ('--patterns', str(hemicycle.patterns))
     log = hemicycle.home / 'hemicycle.log'
     # Started before the server, which would otherwise execute the run for `hemicycle run`.

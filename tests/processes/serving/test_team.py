@@ -23,25 +23,10 @@ PUBLIC = 'https://team.example'
 PASSWORD = 'four small grey horses'
 METHODS = ('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND')
 DETOURS = (
-    *(
-        '/login/x',
-        '/login/',
-        '/login.css/',
-        '/login%2fx',
-        '/login/%2e%2e/runs',
-        '/healthz/',
-        '/LOGIN',
-        '//runs',
-    ),
-    *(
-        '/login/callback/x',
-        '/readyz/x',
-        '/favicon.ico/x',
-        f'{PREFIX}/triggers/x/webhook/y',
-        '/nowhere',
-        '/runs/',
-    ),
-)
+    '/login/x', '/login/', '/login.css/', '/login%2fx', '/login/%2e%2e/runs', '/healthz/', '/LOGIN', '//runs',
+    '/login/callback/x', '/readyz/x', '/favicon.ico/x', f'{PREFIX}/triggers/x/webhook/y', '/nowhere',
+    '/runs/',
+)  # fmt: skip
 """Addresses that closely resemble the public ones."""
 
 

@@ -12,21 +12,9 @@ import sys
 from typing import Any, NoReturn
 
 NAMES = (
-    'wait',
-    'free',
-    'plain',
-    'malformed',
-    'unfit',
-    'bad_schema',
-    'refused',
-    'bytes',
-    'garbage',
-    'endless',
-    'task',
-    'long',
-    'half',
-    'listed',
-)
+    'wait', 'free', 'plain', 'malformed', 'unfit', 'bad_schema', 'refused', 'bytes', 'garbage', 'endless',
+    'task', 'long', 'half', 'listed',
+)  # fmt: skip
 CHANGE = ('plain', 'long', 'endless')
 FIT = {'type': 'object', 'properties': {'a': {'type': 'integer'}}, 'required': ['a']}
 NO_SCHEMA = {'type': 'object', 'properties': {'a': {'type': 'no such type'}}}

@@ -1,4 +1,4 @@
-"""Configuring external agents: valid settings, errors, and the agents' catalog entries."""
+"""Configuring external agents: valid settings, and the agents' catalog entries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from engine import Catalog
 from engine.acp import ExternalAgents
 from engine.acp.known_agents import KNOWN_AGENTS
 from engine.configuration import load_configuration
-from engine.errors import EngineError
 from engine.records.run_info import Approvals
 
 KEY = 'k-very-secret-1234'
@@ -40,31 +39,6 @@ def test_agents_are_configured_next_to_endpoints(tmp_path: Path) -> None:
     agents = ExternalAgents(settings.agents, settings.missing_agents, settings.agents_off)
     assert 'agent:goose' not in agents and 'agent:gemini' in agents and 'agent:mine' in agents
     assert agents.secret_filters[0].redact_text(f'it is {KEY}') == 'it is [hidden]'
-
-
-@pytest.mark.parametrize(
-    ('text', 'says'),
-    [
-        ('[agents.x]\n', r'agents\.x: command: required, .*known agents: claude, codex, gemini'),
-        ('[agents.X]\ncommand = "a"', r'agents\.X: a name may contain only lowercase letters'),
-        (
-            '[agents.scripted]\ncommand = "a"',
-            r'agents\.scripted: this is the name of the agent that comes with',
-        ),
-        ('[agents.x]\ncommand = "a"\nidle = 0', r'agents\.x\.idle'),
-        ('[agents.x]\ncommand = "a"\napprovals = "some"', r'agents\.x\.approvals'),
-        ('[agents.x]\ncomand = "a"', r'agents\.x\.comand: Extra inputs'),
-        ('[agents.x]\ncommand = "a"\nfiles = ["/etc/passwd"]', r'agents\.x: files: .* inside your home'),
-        (
-            '[agents.x]\ncommand = "a"\nsandboxed = false\nnetwork = false',
-            r'agents\.x: network: only a sandbox',
-        ),
-        ('[agents.x]\ncommand = "a"\nsandboxed = false\nreads = ["/opt"]', r'agents\.x: reads: without a'),
-    ],
-)
-def test_problems_name_the_field(tmp_path: Path, text: str, says: str) -> None:
-    with pytest.raises(EngineError, match=says):
-        load_configuration(write_configuration(tmp_path, text), {})
 
 
 def test_known_agents_need_no_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

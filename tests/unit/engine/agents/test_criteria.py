@@ -30,15 +30,10 @@ def test_a_separate_line_is_the_signal(text: str) -> None:
 @pytest.mark.parametrize(
     'text',
     [
-        'I will say DONE_NOW later.',
-        'DONE_NOW is what I shall say',
-        '> DONE_NOW',
-        '```\nDONE_NOW\n```',
-        '~~~\n```\nDONE_NOW\n',
-        'NOT_DONE_NOW',
-        '',
+        'I will say DONE_NOW later.', 'DONE_NOW is what I shall say', '> DONE_NOW', '```\nDONE_NOW\n```',
+        '~~~\n```\nDONE_NOW\n', 'NOT_DONE_NOW', '',
     ],
-)
+)  # fmt: skip
 def test_other_text_is_no_signal(text: str) -> None:
     assert not has_signal('DONE_NOW', text)
     assert strip_signal('DONE_NOW', text) == text.strip()

@@ -172,26 +172,6 @@ async def test_a_fork_is_imported_before_its_parent(
     assert joined == {debugged.root, debugged.recorded, debugged.won, fork}
 
 
-async def test_importing_twice_changes_nothing(
-    source: Conductor, destination: Conductor, debugged: Debugged
-) -> None:
-    bundle = await whole(source, *debugged.all)
-    await destination.import_bundle(io.BytesIO(bundle))
-    await destination.annotate(debugged.won, tags=['mine'], starred=False)
-    await destination.write_note(debugged.won, 'My own', at=1)
-    imported = await destination.import_bundle(io.BytesIO(bundle))
-    assert [(item.run, item.outcome) for item in imported] == [(run, 'known') for run in debugged.all]
-    assert (await destination.runs(RunQuery())).total == 4
-    mine = await destination.info(debugged.won)
-    assert (mine.tags, mine.starred) == (('mine',), False)
-    assert [note.text for note in await destination.notes(debugged.won)] == [
-        'My own',
-        'A second thought',
-        'At the end',
-    ]
-    await same(source, destination, debugged.root)
-
-
 async def test_a_parent_in_the_trash_does_not_hide_its_fork(source: Conductor, debugged: Debugged) -> None:
     await source.delete(debugged.won)
     assert await source.family(debugged.last) == [debugged.root, debugged.recorded, debugged.last]

@@ -238,24 +238,6 @@ async def test_fixed_phases_meet_the_criteria_or_fail() -> None:
     assert outcome.answer.startswith('# T')
 
 
-@pytest.mark.parametrize(
-    ('values', 'field'),
-    [
-        ({'request': 'a'}, 'request'),
-        ({'request': 'a post', 'links': 'no link'}, 'links'),
-        ({'request': 'a post', 'calendar': '/no/such.ics'}, 'calendar'),
-        ({'request': 'a post', 'calendar': 'sample:../../README.md'}, 'calendar'),
-        ({'request': 'a post', 'mode': 'other'}, 'mode'),
-        ({'request': 'a post', 'first_day': 'soon'}, 'first_day'),
-    ],
-)
-async def test_bad_input_is_refused_with_its_field(values: dict[str, Any], field: str) -> None:
-    async with make_conductor() as running:
-        with pytest.raises(InvalidInput) as refused:
-            await running.start('blog', values)
-    assert set(refused.value.problems) == {field}
-
-
 async def test_a_podcast_takes_a_pasted_transcript_and_refuses_a_missing_file() -> None:
     async with make_conductor() as running:
         with pytest.raises(InvalidInput, match='there is no file'):

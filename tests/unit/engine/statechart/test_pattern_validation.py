@@ -67,17 +67,15 @@ NAMED = {
 }
 
 
-@pytest.mark.parametrize('count', range(4))
-@pytest.mark.parametrize(
-    'method', [pytest.param(one, id=name) for name, one in (METHODS | PLAIN | BEGUN | NAMED).items()]
-)
-def test_accepted_arguments_match_the_signature_of_a_callback(method: Any, count: int) -> None:
-    try:
-        inspect.signature(method).bind(*[None] * count)
-        bound = True
-    except TypeError:
-        bound = False
-    assert accepts_arguments(method, count) is bound
+def test_accepted_arguments_match_the_signature_of_a_callback() -> None:
+    for name, method in (METHODS | PLAIN | BEGUN | NAMED).items():
+        for count in range(4):
+            try:
+                inspect.signature(method).bind(*[None] * count)
+                bound = True
+            except TypeError:
+                bound = False
+            assert accepts_arguments(method, count) is bound, (name, count)
 
 
 def make_pattern(states: Any = STATES, transitions: Any = EDGES, **attributes: Any) -> type[Pattern]:

@@ -19,41 +19,12 @@ from engine.tools.builtin.research.fetch_page import fetch_page
 from tests.models.server import Answer, listening
 
 PRIVATE = [
-    '127.0.0.1',
-    '127.8.8.8',
-    '0.0.0.0',
-    '10.1.2.3',
-    '172.16.0.1',
-    '192.168.1.1',
-    '169.254.169.254',
-    '100.64.0.1',
-    '192.0.0.1',
-    '198.18.0.1',
-    '224.0.0.1',
-    '240.0.0.1',
-    '255.255.255.255',
-    '::1',
-    '::',
-    'fe80::1',
-    'fe80::1%2',
-    'fc00::1',
-    'fd12::1',
-    'fec0::1',
-    '168.63.129.16',
-    '::ffff:168.63.129.16',
-    '192.0.0.8',
-    '3fff::1',
-    'feff::1',
-    'ff02::1',
-    '::ffff:127.0.0.1',
-    '::ffff:10.0.0.1',
-    '::127.0.0.1',
-    '64:ff9b::7f00:1',
-    '64:ff9b::808:808',
-    '2002:7f00:1::',
-    '2001:0:7f00:1::',
-    '2001:db8::1',
-]
+    '127.0.0.1', '127.8.8.8', '0.0.0.0', '10.1.2.3', '172.16.0.1', '192.168.1.1', '169.254.169.254',
+    '100.64.0.1', '192.0.0.1', '198.18.0.1', '224.0.0.1', '240.0.0.1', '255.255.255.255', '::1', '::',
+    'fe80::1', 'fe80::1%2', 'fc00::1', 'fd12::1', 'fec0::1', '168.63.129.16', '::ffff:168.63.129.16',
+    '192.0.0.8', '3fff::1', 'feff::1', 'ff02::1', '::ffff:127.0.0.1', '::ffff:10.0.0.1', '::127.0.0.1',
+    '64:ff9b::7f00:1', '64:ff9b::808:808', '2002:7f00:1::', '2001:0:7f00:1::', '2001:db8::1',
+]  # fmt: skip
 
 
 @pytest.mark.parametrize('address', PRIVATE)
@@ -69,17 +40,10 @@ def test_public_addresses_are_recognized(address: str) -> None:
 @pytest.mark.parametrize(
     'host',
     [
-        '127.0.0.1',
-        'localhost',
-        '2130706433',
-        '0x7f.1',
-        '0177.0.0.1',
-        '127.1',
-        '0',
-        '[::1]',
+        '127.0.0.1', 'localhost', '2130706433', '0x7f.1', '0177.0.0.1', '127.1', '0', '[::1]',
         '[::ffff:127.0.0.1]',
     ],
-)
+)  # fmt: skip
 async def test_this_machine_is_refused_under_any_name(host: str) -> None:
     was_asked = False
 
@@ -96,17 +60,10 @@ async def test_this_machine_is_refused_under_any_name(host: str) -> None:
 @pytest.mark.parametrize(
     'url',
     [
-        'file:///etc/passwd',
-        'ftp://example.com/',
-        'gopher://x/',
-        'http://',
-        'http:///x',
-        'x',
-        'http://u:p@example.com/',
-        'http://[',
-        'http://a\nb/',
+        'file:///etc/passwd', 'ftp://example.com/', 'gopher://x/', 'http://', 'http:///x', 'x',
+        'http://u:p@example.com/', 'http://[', 'http://a\nb/',
     ],
-)
+)  # fmt: skip
 async def test_other_addresses_are_refused(url: str) -> None:
     with pytest.raises(ToolError):
         await web.fetch(url)

@@ -212,18 +212,6 @@ def test_bad_input_is_refused_in_one_line(
     assert not hemicycle.database.exists()
 
 
-def test_a_number_too_large_for_the_database_is_refused(done: Hemicycle) -> None:
-    number = str(10**20)
-    for arguments in (
-        ('runs', 'list', '--limit', number),
-        ('runs', 'list', '--offset', number),
-        ('runs', 'note', 'remove', 'last', number),
-        ('runs', 'note', 'change', 'last', number, 'Better.'),
-    ):
-        result = done(*arguments)
-        assert (result.exit_code, 'Invalid value' in result.stderr) == (2, True), result.output
-
-
 def test_model_output_cannot_control_the_terminal(hemicycle: Hemicycle) -> None:
     title = 'red \x1b[31m and \x9b31m and \u202e back'
     hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '--title', title, '-q')
@@ -252,21 +240,6 @@ def test_runs_are_filtered_by_edge_and_state(done: Hemicycle) -> None:
     assert done('runs', 'list', '--state', 'reviewing', '--failed').stdout == 'no runs match\n'
 
 
-@pytest.mark.parametrize(
-    ('arguments', 'message'),
-    [
-        (('runs', 'list', '--edge', 'reviewing'), '--edge: must be two states'),
-        (('runs', 'list', '--failed'), '--failed: needs --state'),
-        (('pattern', 'traffic', 'pipeline', '--since', 'yesterday'), '--since: must be a date'),
-    ],
-)
-def test_invalid_edges_and_days_are_refused(
-    done: Hemicycle, arguments: tuple[str, ...], message: str
-) -> None:
-    result = done(*arguments)
-    assert result.exit_code == 2 and message in result.stderr
-
-
 def test_runs_are_listed_and_filtered(done: Hemicycle) -> None:
     info = done.newest()
     assert f'{info.id}  done    pipeline' in done('runs', 'list').stdout
@@ -279,7 +252,6 @@ def test_runs_are_listed_and_filtered(done: Hemicycle) -> None:
         assert json.loads(done('runs', 'list', *matching, '--json').stdout)['id'] == info.id
     for other in (('--pattern', 'debate'), ('--status', 'failed'), ('--tag', 'x'), ('--search', 'milk')):
         assert done('runs', 'list', *other).stdout == 'no runs match\n'
-    assert done('runs', 'list', '--status', 'lost').exit_code == 2
 
 
 def test_reading_creates_no_database(hemicycle: Hemicycle) -> None:
@@ -293,7 +265,6 @@ def test_a_run_is_found_by_a_prefix_of_its_id(done: Hemicycle) -> None:
     info = done.newest()
     for name in ('last', info.id, info.id[:4]):
         assert json.loads(done('show', name, '--json').stdout)['run']['id'] == info.id
-    assert done('show', 'zzzz').exit_code == 2
 
 
 def test_an_ambiguous_id_is_refused(hemicycle: Hemicycle, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -375,12 +346,6 @@ def test_a_file_that_does_not_load_is_named_when_its_pattern_is_requested(hemicy
     assert f'not loaded: {broken}, line 2: SyntaxError: invalid syntax' in message
 
 
-def test_an_ended_run_cannot_be_continued(done: Hemicycle) -> None:
-    result = done('resume', 'last')
-    assert result.exit_code == 2
-    assert 'it is done' in result.stderr
-
-
 def test_the_version_is_printed(hemicycle: Hemicycle) -> None:
     assert hemicycle('--version').stdout.startswith('hemicycle ')
 
@@ -397,21 +362,6 @@ def test_a_recorded_run_is_replayed(hemicycle: Hemicycle) -> None:
     other = hemicycle('run', 'pipeline', '-q', '--replay', recorded.id, '--task', 'Compare milk and water')
     assert other.exit_code == 1 and 'no answer (left) to this request: the nearest differs' in other.stderr
     assert 'has no recording' in hemicycle('run', 'pipeline', '--replay', 'last').stderr
-
-
-@pytest.mark.parametrize(
-    ('models', 'message'),
-    [
-        (('nope/x',), "models: there is no model 'nope/x'"),
-        (('reviewer=nope/x',), "models.reviewer: there is no model 'nope/x'"),
-        (('a', 'b'), 'once for each role'),
-        (('reviewer=',), 'must be [ROLE=]MODEL'),
-    ],
-)
-def test_models_are_chosen_by_role(hemicycle: Hemicycle, models: tuple[str, ...], message: str) -> None:
-    options = [part for name in models for part in ('--model', name)]
-    result = hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', *options)
-    assert result.exit_code == 2 and message in result.stderr
 
 
 def test_a_budget_ends_a_run_and_is_shown(hemicycle: Hemicycle) -> None:
@@ -436,22 +386,6 @@ def test_a_diagram_is_printed_or_written_in_each_format(hemicycle: Hemicycle, tm
     assert 'worker_2' in file.read_text('utf-8') and 'worker_3' not in file.read_text('utf-8')
 
 
-@pytest.mark.parametrize(
-    ('arguments', 'problem'),
-    [
-        (['nothing'], "there is no pattern 'nothing'"),
-        (['supervisor', '--format', 'png'], '--format: must be mermaid, dot, svg'),
-        (['supervisor', '--set', 'workers=9'], 'workers: Input should be less than or equal to 6'),
-        (['supervisor', '--set', 'depth=9'], 'depth: there is no such parameter'),
-    ],
-)
-def test_a_diagram_that_cannot_be_drawn_says_why(
-    hemicycle: Hemicycle, arguments: list[str], problem: str
-) -> None:
-    result = hemicycle('pattern', 'draw', *arguments)
-    assert result.exit_code == 2 and problem in result.stderr
-
-
 def test_the_report_of_a_time_bounded_run_is_shown_as_markdown_and_as_data(hemicycle: Hemicycle) -> None:
     goal = 'primary_goal=Write a CSV export of the customer list'
     assert hemicycle('run', 'time-bounded', '--set', goal, '--quiet').exit_code == 1
@@ -463,11 +397,6 @@ def test_the_report_of_a_time_bounded_run_is_shown_as_markdown_and_as_data(hemic
     assert report['outcome'] == 'aborted' and report['metrics']['total_steps'] == 2
     early = hemicycle('show', 'last', '--report', '--at', '4').stdout
     assert 'No plan was adopted' in early
-
-
-def test_a_run_of_another_pattern_has_no_such_report(done: Hemicycle) -> None:
-    result = done('show', 'last', '--report')
-    assert result.exit_code == 2 and 'has no report' in result.stderr
 
 
 def test_accounts_are_managed_by_a_user_without_a_name(

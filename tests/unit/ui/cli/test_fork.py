@@ -13,6 +13,8 @@ def test_forks_and_reruns_are_shown_as_a_family(tmp_path: Path, done: Hemicycle)
     hemicycle = Hemicycle(tmp_path, like=done)
     prompt = tmp_path / 'kind.md'
     prompt.write_text('Be kind.', 'utf-8-sig')
+    missing = hemicycle('fork', 'start', 'last', '--at', '4', '--prompt', 'reviewer=/no/such/file')
+    assert missing.exit_code == 5 and '/no/such/file' in missing.stderr
     played = hemicycle(
         'fork', 'start', 'last', '--at', '4', '--play', 'recorded', '--quiet', '--title', 'the same'
     )
@@ -32,27 +34,6 @@ def test_forks_and_reruns_are_shown_as_a_family(tmp_path: Path, done: Hemicycle)
     assert hemicycle('fork', 'choose', 'last').exit_code == 0
     [best] = [line for line in hemicycle('fork', 'list', 'last').stdout.splitlines() if 'winner' in line]
     assert 'this one' in best
-
-
-@pytest.mark.parametrize(
-    ('options', 'problem'),
-    [
-        (('--set-memory', 'iteration=1'), '--set-memory'),
-        (('--prompt', 'reviewer'), '--prompt'),
-        (('--prompt', 'reviewer=/no/such/file'), '/no/such/file'),
-        (('--play', 'backwards'), 'after'),
-        (('--set', 'nothing=1'), 'nothing'),
-        (('--tools', 'poet=calculator'), 'tools.poet'),
-    ],
-)
-def test_invalid_options_are_refused_by_name(done: Hemicycle, options: tuple[str, ...], problem: str) -> None:
-    refused = done('fork', 'start', 'last', '--at', '4', *options)
-    assert refused.exit_code in (2, 5) and problem in refused.stderr
-
-
-def test_a_run_that_has_not_failed_is_not_retried(done: Hemicycle) -> None:
-    refused = done('fork', 'retry', 'last')
-    assert refused.exit_code == 2 and 'it has not failed' in refused.stderr
 
 
 def test_immediate_consequences_of_a_step_are_kept_and_mentioned(tmp_path: Path, done: Hemicycle) -> None:

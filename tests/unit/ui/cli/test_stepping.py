@@ -131,13 +131,3 @@ def test_a_condition_is_tried_at_the_present_step(hemicycle: Hemicycle) -> None:
     assert re.fullmatch(r'(yes|no), at step \d+', outcome) and values[0].startswith('    event = ')
     assert hemicycle('breakpoint', 'list', 'last').stdout == '', 'nothing is set'
     assert 'column' in hemicycle('breakpoint', 'test', 'last', 'event ==').stderr
-    assert 'give a place or a condition' in hemicycle('breakpoint', 'add', 'last', '--once').stderr
-
-
-@pytest.mark.parametrize(
-    'arguments', [('test', 'last', 'loops >= 2'), ('add', 'last', '--enter', 'reviewing')]
-)
-def test_an_ended_run_takes_no_breakpoints(done: Hemicycle, arguments: tuple[str, ...]) -> None:
-    result = done('breakpoint', *arguments)
-    assert result.exit_code == 2
-    assert "does not accept 'breakpoints' now: it is done" in result.stderr

@@ -117,22 +117,6 @@ async def test_an_answer_that_never_fits_fails_the_run_with_the_reason() -> None
     assert outcome.memory['error'] == outcome.error
 
 
-@pytest.mark.parametrize(
-    ('parameters', 'field'),
-    [({'task': ''}, 'task'), ({'task': '  x '}, 'task'), ({'task': 'x' * 20_001}, 'task'), ({}, 'task')]
-    + [({**TASK, 'max_iterations': number}, 'max_iterations') for number in (-1, 11, 'many')]
-    + [({**TASK, 'colour': 'red'}, 'colour')],
-)
-async def test_bad_parameters_are_refused_with_the_fields_name(
-    parameters: dict[str, Any], field: str
-) -> None:
-    async with LocalConductor(catalog=catalog(FakeModel())) as conductor:
-        with pytest.raises(InvalidInput) as refused:
-            await conductor.start('pipeline', parameters)
-        assert list(refused.value.problems) == [field]
-        assert (await conductor.runs()).total == 0
-
-
 def test_the_state_survives_a_round_trip_through_a_dictionary() -> None:
     state = TaskState(
         task='t',

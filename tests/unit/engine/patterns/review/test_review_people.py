@@ -38,7 +38,7 @@ async def test_a_seat_is_taken_before_the_turn_and_handed_back():
             await conductor.send(run, 'take_seat', data={'seat': 'reviewer2'})
         hold.set()
         await wait_for_state(conductor, run, 'reviewing.reviewer2.person')
-        await conductor.send(run, 'say', data={'text': 'I have read them.'})
+        await conductor.send(run, 'say', data={'text': 'REVISE_BEST: coder1 is mine'})
         view = await wait_for_state(conductor, run, 'debating.reviewer2.person')
         assert view.status is Status.WAITING and view.waiting == 'word'
         await conductor.send(
@@ -50,7 +50,9 @@ async def test_a_seat_is_taken_before_the_turn_and_handed_back():
         await conductor.send(run, 'hand_back', data={'seat': 'reviewer2'})
         outcome = await to_the_end(conductor, run)
         assert await conductor.audit(run)
-    debate = [entry for entry in outcome.memory['transcript'] if entry['phase'] == 'debate']
+    _, review, *debate = outcome.memory['transcript']
+    assert (review['phase'], review['human'], review['position']['best']) == ('review', True, 'coder1')
+    assert 'reviewing.reviewer2.reading' not in {request.hints.state for request in model.requests}
     assert [(turn['speaker'], turn['human']) for turn in debate] == [
         ('reviewer1', False), ('reviewer2', True), ('reviewer1', False), ('reviewer2', False),
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Seats outside debates: a reviewer's before the first review, and a coder's."""
+"""Seats outside debates: a reviewer's during the first review, and a coder's."""
 
 from __future__ import annotations
 
@@ -9,29 +9,6 @@ import pytest
 from engine import EventRefused, InvalidInput
 from tests.support.harness import FakeModel, to_the_end, until, wait_for_state
 from tests.support.teams.parallel_review import BEST, actors, begin, everybody, review_conductor
-
-
-async def test_a_seat_can_be_taken_before_the_first_review():
-    hold = asyncio.Event()
-    model = FakeModel(actors(everybody(BEST, coder2=lambda request: hold)))
-    async with review_conductor(model) as conductor:
-        run = await begin(conductor, coders=2, max_revisions=0)
-        await until(lambda: model.running)
-        await conductor.send(run, 'take_seat', data={'seat': 'reviewer2'})
-        hold.set()
-        view = await wait_for_state(conductor, run, 'reviewing.reviewer2.person')
-        assert view.waiting == 'word'
-        await conductor.send(
-            run, 'say', data={'text': 'REVISE_BEST: coder1 is mine', 'reviewer': 'reviewer2'}
-        )
-        await wait_for_state(conductor, run, 'debating.reviewer2.person')
-        await conductor.send(run, 'hand_back', data={'seat': 'reviewer2'})
-        outcome = await to_the_end(conductor, run)
-        assert await conductor.audit(run)
-    first = [entry for entry in outcome.memory['transcript'] if entry['phase'] == 'review']
-    assert [(item['speaker'], item['human']) for item in first] == [('reviewer1', False), ('reviewer2', True)]
-    assert first[1]['position']['best'] == 'coder1'
-    assert 'reviewing.reviewer2.reading' not in {request.hints.state for request in model.requests}
 
 
 async def test_a_seat_is_taken_during_the_first_review_and_handed_back():

@@ -77,30 +77,13 @@ def test_a_condition_is_met(text: str) -> None:
 @pytest.mark.parametrize(
     'text',
     [
-        'score < 60',
-        'score > 60',
-        'score != 60',
-        'score == 60',
-        'error in ["a"]',
-        '"a" in error',
-        '"a" not in error',
-        'contains(error, "a")',
-        'len(error) == 0',
-        'score + 1 > 0',
-        '-score < 0',
-        'memory.plan[9].title == "a"',
-        'memory.item.secret == "x"',
-        'memory.item.model_fields == 1',
-        'memory.__class__',
-        'text.upper',
-        'tools.append',
-        'memory["n"]["m"]',
-        'any(item for item in error)',
-        'min([])',
-        'null',
-        'cost > 1',
+        'score < 60', 'score > 60', 'score != 60', 'score == 60', 'error in ["a"]', '"a" in error',
+        '"a" not in error', 'contains(error, "a")', 'len(error) == 0', 'score + 1 > 0', '-score < 0',
+        'memory.plan[9].title == "a"', 'memory.item.secret == "x"', 'memory.item.model_fields == 1',
+        'memory.__class__', 'text.upper', 'tools.append', 'memory["n"]["m"]', 'any(item for item in error)',
+        'min([])', 'null', 'cost > 1',
     ],
-)
+)  # fmt: skip
 def test_missing_values_are_null(text: str) -> None:
     assert not parse_condition(text).holds(MOMENT)
 

@@ -34,14 +34,3 @@ def test_a_token_is_removed(hemicycle: Hemicycle) -> None:
     (token,) = json_lines(invoke(hemicycle, 'user', 'token', 'list', 'ada', '--json'))
     assert invoke(hemicycle, 'user', 'token', 'remove', token['id']) == 'ci of ada is removed\n'
     assert json_lines(invoke(hemicycle, 'user', 'token', 'list', '--json')) == []
-
-
-@pytest.mark.parametrize(
-    ('options', 'problem'),
-    [
-        ((), 'give what to change: --role, --password'),
-        (('--revoke-tokens',), '--revoke-tokens: needs --password'),
-    ],
-)
-def test_a_change_of_nothing_is_refused(hemicycle: Hemicycle, options: tuple[str, ...], problem: str) -> None:
-    assert problem in invoke(hemicycle, 'user', 'change', 'ada', *options, code=2)

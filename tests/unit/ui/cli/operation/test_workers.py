@@ -75,8 +75,3 @@ def test_an_unknown_worker_is_refused(hemicycle: Hemicycle, fleet: Fleet) -> Non
     refused = hemicycle('worker', 'drain', 'three')
     assert refused.exit_code == 2
     assert "WORKER: there is no worker 'three'; available: one, two" in refused.stderr
-
-
-def test_the_address_of_temporal_is_needed(hemicycle: Hemicycle) -> None:
-    assert '--temporal: give the address' in hemicycle('worker', 'list').stderr
-    assert '--temporal: must be HOST:PORT' in hemicycle('worker', 'list', '--temporal', 'nowhere').stderr

@@ -90,25 +90,3 @@ def test_an_assignee_is_notified(hemicycle: Hemicycle, receiver: Receiver) -> No
     hemicycle('run', 'pipeline', '--task', 'Tea or coffee?', '--approvals', 'all', '-q')
     invoke(hemicycle, 'inbox', 'assign', 'last', 'ada')
     assert [item['type'] for item in receiver.got] == ['question.assigned']
-
-
-@pytest.mark.parametrize(
-    ('arguments', 'problem'),
-    [
-        (('destination', 'add', 'a', 'nowhere'), 'address: must be a URL such as'),
-        (('destination', 'add', 'a', 'nobody', '--channel', 'email'), 'address: must be an e-mail address'),
-        (('destination', 'add', 'a', 'x', '--channel', 'pigeon'), '--channel: must be one of webhook, slack'),
-        (('destination', 'add', 'a', 'https://a.example', '--event', 'all'), '--event: must be one of'),
-        (('destination', 'add', 'a', 'https://a.example', '--secret', 'whsec_1'), 'secret: must be whsec_'),
-        (('destination', 'change', 'a'), 'change: give what to change: --name, --channel'),
-        (
-            ('destination', 'change', 'a', '--paused'),
-            "DESTINATION: there is no destination 'a'; available: none",
-        ),
-        (('destination', 'test', 'a'), "DESTINATION: there is no destination 'a'"),
-        (('destination', 'remove', 'a'), "DESTINATION: there is no destination 'a'"),
-        (('destination', 'message', 'resend', 'msg_0'), "there is no message 'msg_0'"),
-    ],
-)
-def test_bad_input_is_refused(hemicycle: Hemicycle, arguments: tuple[str, ...], problem: str) -> None:
-    assert problem in invoke(hemicycle, *arguments, code=2)

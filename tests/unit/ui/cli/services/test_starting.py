@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.support.cli import Hemicycle, invoke, json_lines
 
 NIGHTLY = ('--pattern', 'pipeline', '--set', 'task=News?', '--cron', '30 2 * * *', '--zone', 'Europe/Berlin')
@@ -50,26 +48,6 @@ def test_a_schedule_is_paused_with_a_note_that_does_not_outlast_the_pause(hemicy
     assert (resumed['paused'], resumed['note'], bool(resumed['next_times'])) == (False, '', True)
 
 
-@pytest.mark.parametrize(
-    ('arguments', 'problem'),
-    [
-        (('nightly',), 'change: give what to change'),
-        (('nightly', '--cron', 'at noon'), "'at noon' is not a cron expression"),
-        (('nightly', '--overlap', 'queue'), '--overlap: must be one of skip, buffer_one'),
-        (('nightly', '--pattern', 'nothing'), "there is no pattern 'nothing'"),
-        (('nightly', '--set', 'colour=red'), 'action.parameters.colour: '),
-        (('weekly', '--name', 'x'), "SCHEDULE: there is no schedule 'weekly'; available: nightly"),
-        ((), "Missing argument 'SCHEDULE'"),
-    ],
-)
-def test_a_bad_change_of_a_schedule_is_refused(
-    hemicycle: Hemicycle, arguments: tuple[str, ...], problem: str
-) -> None:
-    before = only(invoke(hemicycle, 'schedule', 'add', 'nightly', *NIGHTLY, '--json'))
-    assert problem in invoke(hemicycle, 'schedule', 'change', *arguments, code=2)
-    assert only(invoke(hemicycle, 'schedule', 'show', 'nightly', '--json')) == before
-
-
 def test_a_trigger_by_webhooks_is_added_changed_and_removed(hemicycle: Hemicycle) -> None:
     options = ('--pattern', 'pipeline', '--map', 'task=/issue/title', '--set', 'max_iterations=1')
     added = invoke(hemicycle, 'trigger', 'add', 'issues', *options)
@@ -95,30 +73,3 @@ def test_a_trigger_by_files_is_added_and_changed(hemicycle: Hemicycle, tmp_path:
     assert (trigger['kind'], trigger['files'], trigger['secret']) == ('file', f'{place}/*.txt', '')
     changed = invoke(hemicycle, 'trigger', 'change', 'letters', '--files', f'{place}/*.md')
     assert f'by {place}/*.md' in changed
-
-
-@pytest.mark.parametrize(
-    ('arguments', 'problem'),
-    [
-        (('add', 'a'), 'action.pattern: '),
-        (('add', 'a', '--pattern', 'pipeline'), 'action.parameters.task: '),
-        (('add', 'a', '--pattern', 'pipeline', '--map', 'task'), '--map: must be NAME=VALUE'),
-        (
-            ('add', 'a', '--pattern', 'pipeline', '--map', 'task=title'),
-            'mapping.task: must be a JSON Pointer',
-        ),
-        (
-            ('add', 'a', '--pattern', 'pipeline', '--map', 'task=/x', '--files', 'in'),
-            'files: must be an absolute',
-        ),
-        (('add', 'a', '--files', '/in/*', '--secret', 'whsec_YQ=='), '--secret: signs webhooks'),
-        (('change', 'issues'), 'change: give what to change: --name'),
-        (('change', 'issues', '--files', '/in/*'), '--files: issues is set off by webhooks'),
-        (('change', 'other', '--paused'), "TRIGGER: there is no trigger 'other'; available: issues"),
-        (('remove', 'other'), "TRIGGER: there is no trigger 'other'"),
-    ],
-)
-def test_a_bad_trigger_is_refused(hemicycle: Hemicycle, arguments: tuple[str, ...], problem: str) -> None:
-    invoke(hemicycle, 'trigger', 'add', 'issues', '--pattern', 'pipeline', '--map', 'task=/title')
-    assert problem in invoke(hemicycle, 'trigger', *arguments, code=2)
-    assert len(invoke(hemicycle, 'trigger', 'list').splitlines()) == 1

@@ -5,8 +5,6 @@ from engine.operations.rehearsal.records import (
     Level,
     PlayedEvent,
     Rehearsal,
-    RehearsedEdge,
-    RehearsedState,
 )
 from engine.operations.rehearsal.rehearse import Rehearsals, play, rehearse
 
@@ -16,8 +14,6 @@ __all__ = [
     'PlayedEvent',
     'Rehearsal',
     'Rehearsals',
-    'RehearsedEdge',
-    'RehearsedState',
     'play',
     'rehearse',
 ]

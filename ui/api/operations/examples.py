@@ -60,6 +60,7 @@ BODIES: Mapping[str, Any] = {
         'policy': {'overlap': 'skip', 'catchup_window': 3600},
     },
     'change_schedule': {'paused': True, 'note': 'holidays'},
+    'rehearse': {'parameters': {'max_iterations': 1}},
     'backfill_schedule': {'since': '2026-03-01T00:00:00Z', 'until': '2026-03-08T00:00:00Z'},
     'add_trigger': {
         'name': 'Issues',

@@ -17,9 +17,10 @@ COVERED = """() => {
     const seen = all(`${head}, .run-switch .btn, .player`)
         .filter((one) => one.checkVisibility({ visibilityProperty: true }) && box(one).width);
     const [title, pill] = ['h1', '.pill'].map((name) => box(document.querySelector(`.run-head ${name}`)));
+    const text = document.querySelector('.run-head h1 > *');
     return [
         ...seen.filter((one) => over(bar, box(one))).map((one) => one.className + one.textContent),
-        ...(title.width < 40 ? ['no room for the title'] : []),
+        ...(title.width < 40 && text.scrollWidth > text.clientWidth ? ['no room for the title'] : []),
         ...all('.run-facts > .chip').filter((one) => over(pill, box(one))).map((one) => one.textContent),
     ];
 }"""

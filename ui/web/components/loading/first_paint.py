@@ -54,7 +54,7 @@ FONT_FACES = Template("""
 CRITICAL = """
 body { margin: 0 }
 #app, .nicegui-error-popup[aria-hidden="true"] { display: none }
-#first-words { position: absolute; inset: 0 0 auto; font: 14px/1.5 Inter, system-ui; color: #1a1f29 }
+#first-words { position: absolute; inset: 0 0 auto; font: 14px/1.5 system-ui; color: #1a1f29 }
 #first-words header { display: flex; align-items: center; gap: 20px; height: 52px; padding: 0 20px }
 #first-words a { color: inherit; text-decoration: none; margin-inline-end: 20px }
 #first-words svg { width: 26px; height: 26px; vertical-align: middle }
@@ -63,7 +63,10 @@ body { margin: 0 }
 #first-words h1 { font-size: 20px; line-height: 1.3; margin: 0 0 12px }
 #first-words p { margin: 0 }
 """
-"""Styles for the first words; the rest is in the style sheet, which loads later."""
+"""Styles for the first words; the rest is in the style sheet, which loads later.
+
+They are not in Inter: it may arrive when they are drawn, and would move them.
+"""
 REPLACE = """
 addEventListener('load', () => {
   const app = document.getElementById('app');

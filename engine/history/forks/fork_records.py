@@ -14,6 +14,9 @@ StepSource = Literal['recorded', 'live', 'simulated']
 Beyond = Literal['live', 'simulated', 'stop']
 """The fallback for replayed work without a recorded result; `stop` pauses the run."""
 Kind = Literal['root', 'fork', 'rerun', 'retry']
+"""How a run originated."""
+WINNER = 'winner'
+"""The tag of the variant chosen as the best."""
 
 
 class ForkOrigin(TypedDict, total=False):
@@ -22,11 +25,6 @@ class ForkOrigin(TypedDict, total=False):
     kind: Kind
     group: str
     """The tag that variants share."""
-
-
-"""How a run originated."""
-WINNER = 'winner'
-"""The tag of the variant chosen as the best."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

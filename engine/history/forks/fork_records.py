@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict
 
 from engine.records import Change, RunId, RunInfo, Status, Usage
-from engine.records.shape import parent_of
+from engine.records.shape import ancestry
 
 StepSource = Literal['recorded', 'live', 'simulated']
 """The source of results: the parent's record, real calls, or a simulated model."""
@@ -184,12 +184,8 @@ def find_source(policy: ForkOverrides | ReplayPolicy, path: str, role: str, step
     """Return the source by the most specific setting: the step, the innermost state, the role or `after`."""
     if f'@{step}' in policy.plays:
         return policy.plays[f'@{step}']
-    where = path
-    while where:
-        if where in policy.plays:
-            return policy.plays[where]
-        where = parent_of(where)
-    return policy.plays.get(role, policy.after)
+    plays = (policy.plays[around] for around in ancestry(path) if around in policy.plays)
+    return next(plays, policy.plays.get(role, policy.after))
 
 
 def make_policy(variation: ForkOverrides, *, begin: int, at: int, until: int) -> ReplayPolicy | None:

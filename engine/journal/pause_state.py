@@ -10,7 +10,7 @@ from engine.errors import InvalidInput
 from engine.journal.budget_meter import resets_budget
 from engine.records.breakpoint import Breakpoint, dump_breakpoints, load_breakpoints
 from engine.records.payloads import StepMode
-from engine.records.shape import StatePath, is_active, is_within, parent_of
+from engine.records.shape import StatePath, ancestry, is_active, is_within
 
 MAX_REASONS = 300
 """Length of the existing reasons, in characters, from which on no more are appended."""
@@ -68,9 +68,10 @@ class PauseState:
         """Return whether the state at `path` is held."""
         if not self.overrides:
             return False
-        while path and path not in self.overrides:
-            path = parent_of(path)
-        return self.overrides.get(path, False)
+        everything = self.overrides.get('', False)
+        return next(
+            (self.overrides[around] for around in ancestry(path) if around in self.overrides), everything
+        )
 
     def hold_all(self, leaves: Sequence[StatePath]) -> bool:
         """Return whether everything that could proceed is held."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NewType
 
@@ -28,6 +28,13 @@ def is_within(path: str, ancestor: str) -> bool:
 def parent_of(path: str) -> StatePath:
     """Return the parent of the state at `path`; '' for an outermost one."""
     return StatePath(path.rpartition('.')[0])
+
+
+def ancestry(path: str) -> Iterator[StatePath]:
+    """Yield the state at `path` and those around it, innermost first."""
+    while path:
+        yield StatePath(path)
+        path = parent_of(path)
 
 
 TRACE_PREFIX = 'trace:'

@@ -197,7 +197,7 @@ class Chart:
         if event.name not in self._triggers or (event.at and event.at not in self.states):
             return None
         key = (active, event.name, event.at)
-        cursor = DecisionContext(state, event, active)
+        cursor = self._context(state, event, active)
         if len(self._decisions) >= MAX_CACHED:
             self._decisions.clear()
         end = self._decisions.setdefault(key, DecisionNode()).follow(cursor)
@@ -224,6 +224,10 @@ class Chart:
             guards=tuple(cursor.guards),
             changes=state.log.drain(),
         )
+
+    def _context(self, state: RunState, event: Event, active: tuple[StatePath, ...]) -> DecisionContext:
+        """Return what a decision is made with: it calls guards and actions."""
+        return DecisionContext(state, event, active)
 
 
 def _reason(path: StatePath, state: RunState, event: Event) -> str:

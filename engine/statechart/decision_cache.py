@@ -136,6 +136,22 @@ class DecisionContext:
         if self._replayed < self.replay:
             self._replayed += 1
             return self.answers[self._replayed - 1][1]
+        result = self.call(callback)
+        if callback.wanted is not None:
+            self.guards.append(
+                GuardResult(
+                    name=callback.name,
+                    value=result,
+                    wanted=callback.wanted,
+                    source=callback.source,
+                    dest=callback.dest,
+                )
+            )
+        self.answers.append((callback, result))
+        return result
+
+    def call(self, callback: CallbackRef) -> bool:
+        """Call a guard and return its answer, or an action and return True. Raises `PatternError`."""
         state, log = self.run_state, self.run_state.log
         log.open = callback.wanted is None
         try:
@@ -155,20 +171,7 @@ class DecisionContext:
             raise PatternError(state.pattern.name, problem, where=where) from error
         finally:
             log.open = False
-        result = True
-        if callback.wanted is not None:
-            result = bool(answer)
-            self.guards.append(
-                GuardResult(
-                    name=callback.name,
-                    value=result,
-                    wanted=callback.wanted,
-                    source=callback.source,
-                    dest=callback.dest,
-                )
-            )
-        self.answers.append((callback, result))
-        return result
+        return callback.wanted is None or bool(answer)
 
     def callback_ref(self, func: Any, **edge: Any) -> CallbackRef:
         """Look up a callback of the chart: a function, or the name of a pattern's method."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
-from engine.records.shape import EdgeShape, Shape, StatePath, StateShape, parent_of
+from engine.records.shape import EdgeShape, Shape, StatePath, StateShape, ancestry
 from engine.statechart.shape_builder import START, guard_words
 
 KEYWORDS = (
@@ -75,9 +75,7 @@ class _Writer:
         return replace(edge, source=StatePath(source), dest=dest)
 
     def _visible_ancestor(self, path: str) -> str:
-        while path and path not in self._ids:
-            path = parent_of(path)
-        return path
+        return next((around for around in ancestry(path) if around in self._ids), '')
 
     def _home(self, edge: EdgeShape) -> str:
         """Return the state in whose block an edge is written: Mermaid requires both ends in one block."""

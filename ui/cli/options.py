@@ -30,6 +30,10 @@ EventValues = Annotated[
     list[str] | None,
     typer.Option('--set', metavar='NAME=VALUE', help='A value of the event, as text or JSON. Repeatable.'),
 ]
+ChartParameters = Annotated[
+    list[str] | None,
+    typer.Option('--set', metavar='NAME=VALUE', help='A parameter that the chart depends on. Repeatable.'),
+]
 Database = Annotated[
     str,
     typer.Option(

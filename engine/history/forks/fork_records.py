@@ -7,13 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict
 
 from engine.records import Change, RunId, RunInfo, Status, Usage
-from engine.records.shape import parent_of
+from engine.records.shape import ancestry
 
 StepSource = Literal['recorded', 'live', 'simulated']
 """The source of results: the parent's record, real calls, or a simulated model."""
 Beyond = Literal['live', 'simulated', 'stop']
 """The fallback for replayed work without a recorded result; `stop` pauses the run."""
 Kind = Literal['root', 'fork', 'rerun', 'retry']
+"""How a run originated."""
+WINNER = 'winner'
+"""The tag of the variant chosen as the best."""
 
 
 class ForkOrigin(TypedDict, total=False):
@@ -22,11 +25,6 @@ class ForkOrigin(TypedDict, total=False):
     kind: Kind
     group: str
     """The tag that variants share."""
-
-
-"""How a run originated."""
-WINNER = 'winner'
-"""The tag of the variant chosen as the best."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,12 +184,8 @@ def find_source(policy: ForkOverrides | ReplayPolicy, path: str, role: str, step
     """Return the source by the most specific setting: the step, the innermost state, the role or `after`."""
     if f'@{step}' in policy.plays:
         return policy.plays[f'@{step}']
-    where = path
-    while where:
-        if where in policy.plays:
-            return policy.plays[where]
-        where = parent_of(where)
-    return policy.plays.get(role, policy.after)
+    plays = (policy.plays[around] for around in ancestry(path) if around in policy.plays)
+    return next(plays, policy.plays.get(role, policy.after))
 
 
 def make_policy(variation: ForkOverrides, *, begin: int, at: int, until: int) -> ReplayPolicy | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from engine.records import Event, GuardResult, StatePath
+from engine.records import Event, StatePath
 from engine.statechart.chart import Chart, Microstep
 from engine.statechart.decision_cache import CallbackRef, DecisionContext
 from engine.statechart.pattern import Pattern
@@ -52,24 +52,14 @@ class _FreeDecision(DecisionContext):
         self._known: dict[tuple[Any, ...], bool] = {}
 
     @override
-    def invoke(self, callback: CallbackRef) -> bool:
+    def call(self, callback: CallbackRef) -> bool:
         if callback.wanted is None:
             self._known.clear()
             return True
         key = (callback.call or callback.name, callback.path if callback.needs_context else '')
         if key not in self._known:
             self._known[key] = self._script.next()
-        value = self._known[key]
-        self.guards.append(
-            GuardResult(
-                name=callback.name,
-                value=value,
-                wanted=callback.wanted,
-                source=callback.source,
-                dest=callback.dest,
-            )
-        )
-        return value
+        return self._known[key]
 
 
 class FreeChart(Chart):
@@ -86,25 +76,8 @@ class FreeChart(Chart):
         return self._always
 
     @override
-    def _fire(
-        self, active: tuple[StatePath, ...], state: RunState, event: Event, journaled: Event | None = None
-    ) -> Microstep | None:
-        if event.name not in self._triggers or (event.at and event.at not in self.states):
-            return None
-        decision = _FreeDecision(state, event, active, self.answers)
-        self._machine.trigger_event(decision, event.name)
-        if not decision.edges:
-            return None
-        return Microstep(
-            event=event,
-            raised=journaled is None,
-            left=tuple(decision.left),
-            entered=tuple(decision.entered),
-            active=tuple(decision.active),
-            edges=tuple(decision.edges),
-            guards=tuple(decision.guards),
-            changes=(),
-        )
+    def _context(self, state: RunState, event: Event, active: tuple[StatePath, ...]) -> DecisionContext:
+        return _FreeDecision(state, event, active, self.answers)
 
     def decisions(
         self, active: tuple[StatePath, ...], event: Event
@@ -114,7 +87,7 @@ class FreeChart(Chart):
         while answers is not None:
             self.answers = Answers(answers)
             try:
-                microstep = self._fire(active, self._state, event)
+                microstep = self._fire(active, self._state, event, event)
             except TooManyQuestions:
                 return
             replies = self.answers.replies

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.operations.rehearsal.memory_use import unused_fields
-from engine.operations.rehearsal.possibility import OWN_TRIGGERS, Possibility, name_of
-from engine.operations.rehearsal.records import Finding, Level
+from engine.operations.rehearsal.possibility import OWN_TRIGGERS, Possibility
+from engine.operations.rehearsal.records import Finding, Level, name_of
 from engine.records import EdgeShape, StatePath, StateShape, is_within
-from engine.records.shape import parent_of
+from engine.records.shape import ancestry, parent_of
+from engine.runtime import region_of
 from engine.statechart.chart import Chart
 from engine.statechart.pattern import Pattern
-from engine.statechart.shape_builder import declared_edges, walk
+from engine.statechart.shape_builder import walk
 
 
 def lint(pattern: Pattern, chart: Chart, possible: Possibility) -> list[Finding]:
@@ -23,7 +24,7 @@ def lint(pattern: Pattern, chart: Chart, possible: Possibility) -> list[Finding]
 class _Lint:
     def __init__(self, pattern: Pattern, chart: Chart, possible: Possibility) -> None:
         self._pattern, self._possible = pattern, possible
-        self._states, self._edges = chart.states, chart.shape.edges
+        self._states, self._shape, self._edges = chart.states, chart.shape, chart.shape.edges
         self._reached = [state for path, state in chart.states.items() if path in possible.states]
 
     def findings(self) -> Iterator[Finding]:
@@ -52,45 +53,33 @@ class _Lint:
                 yield _finding(Level.ERROR, 'unreachable-state', path, 'no run can reach it')
 
     def _impossible_edges(self) -> Iterator[Finding]:
-        declared: dict[int, list[EdgeShape]] = {}
-        wildcards: set[int] = set()
-        numbers: dict[int, list[int]] = {}
-        listed = list(walk(self._pattern.chart_states()))
-        pairs = list(declared_edges(self._pattern, listed))
-        for number, (edge, declaration) in enumerate(pairs, start=1):
-            declared.setdefault(id(declaration), []).append(edge)
-            numbers.setdefault(id(declaration), []).append(number)
-            if declaration['source'] == '*':
-                wildcards.add(id(declaration))
-        for key, edges in declared.items():
-            sources = [edge for edge in edges if edge.source in self._possible.states]
-            if not sources or any(edge in self._possible.edges for edge in edges):
+        """Find declared edges of which none can be taken; one of many sources makes an edge for each."""
+        groups: dict[int, list[int]] = {}
+        for number, (_, declaration) in enumerate(self._possible.declared):
+            groups.setdefault(id(declaration), []).append(number)
+        for numbers in groups.values():
+            edges = [self._possible.declared[number][0] for number in numbers]
+            first = next((edge for edge in edges if edge.source in self._possible.states), None)
+            if first is None or not self._possible.edges.isdisjoint(edges):
                 continue
-            shadow = next(
-                (self._possible.shadowed[n] for n in numbers[key] if n in self._possible.shadowed), ''
+            shadows = (
+                self._possible.shadowed[number] for number in numbers if number in self._possible.shadowed
             )
-            reason = shadow or self._reason(sources[0])
-            level, text = Level.ERROR, f'it is never taken: {reason}'
-            if (
-                not shadow
-                and sources[0].trigger == 'expired'
-                and (key in wildcards or self._may_expire(edges))
-            ):
+            shadow = next(shadows, '')
+            level, text = Level.ERROR, f'it is never taken: {shadow or self._reason(first)}'
+            if not shadow and first.trigger == 'expired' and self._may_expire(numbers):
                 level, text = Level.NOTE, 'nothing has a time limit with these parameters'
-            elif not shadow and self._possible.passes_through(sources[0].source):
+            elif not shadow and self._possible.passes_through(first.source):
                 level = Level.WARNING
             yield Finding(
-                level=level,
-                rule='impossible-edge',
-                state=sources[0].source,
-                edge=name_of(sources[0]),
-                text=text,
+                level=level, rule='impossible-edge', state=first.source, edge=name_of(first), text=text
             )
 
-    def _may_expire(self, edges: list[EdgeShape]) -> bool:
-        """Return whether a state of these edges declares a time limit, if only with other parameters."""
-        sources = {edge.source for edge in edges}
-        return any(
+    def _may_expire(self, numbers: list[int]) -> bool:
+        """Return whether a state that these edges leave may have a time limit with other parameters."""
+        edges = [self._possible.declared[number] for number in numbers]
+        sources = {edge.source for edge, _ in edges}
+        return edges[0][1]['source'] == '*' or any(
             path in sources and 'within' in state for path, _, state in walk(self._pattern.chart_states())
         )
 
@@ -115,9 +104,8 @@ class _Lint:
     def _automatic_cycles(self) -> Iterator[Finding]:
         following: dict[StatePath, set[StatePath]] = {}
         for edge in self._edges:
-            if edge not in self._possible.edges:
-                continue
-            if edge.trigger == 'always' and edge.dest and self._possible.passes_through(edge.source):
+            leads_on = edge.trigger == 'always' and edge.dest and self._possible.passes_through(edge.source)
+            if leads_on and edge in self._possible.edges:
                 following.setdefault(edge.source, set()).add(self._entered(StatePath(edge.dest)))
         reported: set[StatePath] = set()
         for start in following:
@@ -162,20 +150,17 @@ class _Lint:
         )
 
     def _uncaught(self, state: StateShape) -> Iterator[Finding]:
-        events = {'failed'} if state.invokes else set()
-        if self._possible.is_timed(state.path):
-            events.add('expired')
-        if state.kind == 'final':
-            return
-        for event in sorted(events):
-            if not self._handles(state.path, event):
-                what = 'a failure' if event == 'failed' else 'the end of its time'
+        for event, occurs, what in (
+            ('expired', self._possible.is_timed(state.path), 'the end of its time'),
+            ('failed', state.invokes, 'a failure'),
+        ):
+            if occurs and not self._handles(state.path, event):
                 text = f'nothing catches {what}: it fails the whole run'
                 yield _finding(Level.WARNING, f'uncaught-{event}', state.path, text)
 
     def _endless(self, state: StateShape, idle: dict[StatePath, list[StateShape]]) -> Iterator[Finding]:
         path = state.path
-        around = list(_chain(path))
+        around = list(ancestry(path))
         limited = any(self._possible.is_timed(above) for above in around)
         outside = [e for e in self._edges if e.source in around and e.trigger not in OWN_TRIGGERS]
         if state.waits:
@@ -188,22 +173,15 @@ class _Lint:
                 )
         elif not (state.invokes or limited or self._possible.passes_through(path)):
             own = sorted({edge.trigger for edge in outside if edge.source == path})
-            parallel = next((above for above in around[1:] if self._states[above].kind == 'parallel'), None)
+            region = region_of(self._shape, path)
             if own:
                 text = f'it waits for {", ".join(map(repr, own))} without saying so: give it `waits`'
                 yield _finding(Level.ERROR, 'silent-wait', path, text)
-            elif parallel is None:
+            elif not region:
                 text = 'if no guard lets the run go on when it comes here, it stays for ever'
                 yield _finding(Level.WARNING, 'endless-state', path, text)
             else:
-                idle.setdefault(parallel, []).append(state)
-
-
-def _chain(path: StatePath) -> Iterator[StatePath]:
-    """Yield a state and those around it, innermost first."""
-    while path:
-        yield path
-        path = parent_of(path)
+                idle.setdefault(parent_of(region), []).append(state)
 
 
 def _reachable(start: StatePath, following: dict[StatePath, set[StatePath]]) -> set[StatePath]:

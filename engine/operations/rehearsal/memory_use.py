@@ -6,6 +6,7 @@ import ast
 import inspect
 import sys
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from types import ModuleType
 
 from engine.operations.rehearsal.records import Finding, Level
@@ -25,7 +26,7 @@ def unused_fields(pattern: Pattern) -> Iterator[Finding]:
     sources = [source for module in _modules(pattern) if (source := _source(module))]
     if not sources:
         return
-    reads, writes = _uses(sources)
+    reads, writes = (frozenset[str]().union(*names) for names in zip(*map(_uses, sources), strict=True))
     shown = {pattern.answer, pattern.caveat, *pattern.marks.values()}
     shown |= {item.field for item in panel_fields(pattern)}
     given = set(type(pattern.parameters).model_fields)
@@ -63,18 +64,18 @@ def _source(module: ModuleType) -> str:
         return ''
 
 
-def _uses(sources: Iterable[str]) -> tuple[set[str], set[str]]:
-    """Return the names of attributes that are read and of those that are written."""
+@lru_cache(maxsize=256)
+def _uses(source: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the names of attributes that a module reads and of those that it writes."""
     reads, writes = set[str](), set[str]()
-    for source in sources:
-        for node in ast.walk(ast.parse(source)):
-            if isinstance(node, ast.Attribute):
-                (reads if isinstance(node.ctx, ast.Load) else writes).add(node.attr)
-            elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Attribute):
-                reads.add(node.target.attr)
-            elif isinstance(node, ast.keyword) and node.arg:
-                writes.add(node.arg)
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                reads.add(node.value)
-                writes.add(node.value)
-    return reads, writes
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Attribute):
+            (reads if isinstance(node.ctx, ast.Load) else writes).add(node.attr)
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Attribute):
+            reads.add(node.target.attr)
+        elif isinstance(node, ast.keyword) and node.arg:
+            writes.add(node.arg)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            reads.add(node.value)
+            writes.add(node.value)
+    return frozenset(reads), frozenset(writes)

@@ -10,7 +10,7 @@ from typing import Any
 
 from engine.records import EXHAUSTED, EdgeShape, StatePath, StateShape, is_within
 from engine.records.events import ENGINE_EVENTS
-from engine.records.shape import parent_of
+from engine.records.shape import ancestry, parent_of
 from engine.statechart.chart import Chart
 from engine.statechart.pattern import Pattern
 from engine.statechart.shape_builder import START, declared_edges, listify, walk
@@ -31,9 +31,12 @@ class Possibility:
         for state in chart.shape.states:
             self._children.setdefault(state.parent, []).append(state)
         listed = list(walk(pattern.chart_states()))
-        declared = [(chart.shape.edges[0], {}), *declared_edges(pattern, listed)]
-        self.shadowed, self._certain = _shadowed_edges(declared)
-        self._edges = [edge for n, (edge, _) in enumerate(declared) if n not in self.shadowed]
+        self.declared = [(chart.shape.edges[0], {}), *declared_edges(pattern, listed)]
+        """The edges of the chart, each with its declaration."""
+        self.shadowed, self._certain = _shadowed_edges(self.declared)
+        """Edges that no answers of guards lead to, by their number in `declared`, each with the reason; and
+        sources and triggers of which one edge is always taken."""
+        self._edges = [edge for n, (edge, _) in enumerate(self.declared) if n not in self.shadowed]
         self.states: set[StatePath] = {START}
         self.edges: set[EdgeShape] = set()
         self._grow()
@@ -71,9 +74,10 @@ class Possibility:
         if trigger == 'done':
             return 'done' in self.endings(source)
         return any(
-            self.is_timed(path) if trigger == 'expired' else True  # People may stop any state: it has failed.
-            for path in self.states
-            if path != START and is_within(path, source) and not self._is_taken_inside(path, trigger, source)
+            # People may stop any state: it has failed.
+            (trigger == 'failed' or self.is_timed(path)) and not self._is_taken_inside(path, trigger, source)
+            for path in self.states - {START}
+            if is_within(path, source)
         )
 
     def passes_through(self, path: StatePath) -> bool:
@@ -103,9 +107,7 @@ class Possibility:
 
     def _enter(self, path: StatePath) -> None:
         """Add the states that entering this one activates."""
-        chain = [path]
-        while above := parent_of(chain[-1]):
-            chain.append(above)
+        chain = list(ancestry(path))
         waiting = list(chain)
         for state in chain[1:]:
             if self._states[state].kind == 'parallel':
@@ -117,11 +119,6 @@ class Possibility:
                 self.states.add(entered)
                 if entered not in chain:
                     waiting += self._states[entered].initial
-
-
-def name_of(edge: EdgeShape) -> str:
-    """Return an edge as findings name it."""
-    return f'{edge.trigger}: {edge.source} → {edge.dest}' if edge.dest else f'{edge.trigger}: {edge.source}'
 
 
 def _shadowed_edges(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from engine.records import StatePath
+from engine.records import EdgeShape, StatePath
 
 
 class Level(StrEnum):
@@ -92,5 +92,10 @@ class Rehearsal:
     def undecided(self) -> tuple[str, ...]:
         """The states and edges of which it is not known whether runs can come there."""
         states = [str(state.path) for state in self.states if state.possible and not state.events]
-        edges = [f'{e.trigger}: {e.source} → {e.dest}' for e in self.edges if e.possible and not e.taken]
+        edges = [name_of(edge) for edge in self.edges if edge.possible and not edge.taken]
         return (*states, *edges)
+
+
+def name_of(edge: EdgeShape | RehearsedEdge) -> str:
+    """Return an edge as findings name it."""
+    return f'{edge.trigger}: {edge.source} → {edge.dest}' if edge.dest else f'{edge.trigger}: {edge.source}'

@@ -15,8 +15,9 @@ from typing import TypeAlias
 from engine.operations.rehearsal.free_chart import FreeChart
 from engine.operations.rehearsal.possibility import OWN_TRIGGERS, Possibility
 from engine.operations.rehearsal.records import PlayedEvent
-from engine.records import Edge, Event, StatePath, is_within
-from engine.records.shape import parent_of
+from engine.records import Edge, Event, StatePath, is_active
+from engine.records.shape import ancestry, parent_of
+from engine.runtime import region_of
 from engine.statechart.chart import MAX_MICROSTEPS, Microstep
 from engine.statechart.shape_builder import START
 
@@ -176,7 +177,7 @@ class Search:
         cause, answers = node.event, node.answers
         assert cause is not None
         for path in self._chart.always:
-            if any(is_within(leaf, path) for leaf in node.active):
+            if is_active(path, node.active):
                 event = Event(name='always', at=path)
                 yield from self._moves(node, cause, event, node.raised, answers)
                 stays = self._stays(node.active, event)
@@ -187,7 +188,7 @@ class Search:
         while raised:
             (name, path), *rest = raised
             raised = tuple(rest)
-            if any(is_within(leaf, path) for leaf in node.active):
+            if is_active(path, node.active):
                 event = Event(name=name, at=path)
                 yield from self._moves(node, cause, event, raised, answers)
                 stays = self._stays(node.active, event)
@@ -221,13 +222,11 @@ class Search:
         events = []
         if self._chart.states[leaf].invokes:
             events += [Event(name=name, at=leaf) for name in ('done', 'asked')]
-        around = leaf
-        while around:
+        for around in ancestry(leaf):
             events.append(Event(name='failed', at=around))
             if self._possible.is_timed(around):
                 events.append(Event(name='expired', at=around))
             events += [Event(name=trigger, at=around) for trigger in self._outside.get(around, ())]
-            around = parent_of(around)
         return events
 
     def _events_in_turn(self, active: tuple[StatePath, ...]) -> list[Event]:
@@ -238,12 +237,8 @@ class Search:
         return next((events for events in events_by_leaf if events), [])
 
     def _region_can_end(self, leaf: StatePath) -> bool:
-        around = leaf
-        while above := parent_of(around):
-            if self._chart.states[above].kind == 'parallel':
-                return bool(self._possible.endings(around))
-            around = above
-        return True
+        region = region_of(self._chart.shape, leaf)
+        return not region or bool(self._possible.endings(region))
 
     def _key(self, node: Node, *, turns: bool) -> object:
         """Return what makes a moment new. In turn, it does not matter which regions ended how."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from engine.records.shape import parent_of
+from engine.records.shape import ancestry, parent_of
 from engine.runtime.debugger.condition_values import get_item, is_number
 
 if TYPE_CHECKING:
@@ -38,11 +38,8 @@ class ConditionContext:
     def agent(self) -> str | None:
         """The agent the event belongs to; otherwise the one whose state was entered."""
         for path in (self.step.event.at, *self.step.entered):
-            around: str = path
-            while around and around not in self.state.agents:
-                around = parent_of(around)
-            if around:
-                return around
+            if agent := next((around for around in ancestry(path) if around in self.state.agents), None):
+                return agent
         return None
 
     def of_agent(self, name: str) -> str | None:

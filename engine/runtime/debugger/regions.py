@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from posixpath import commonpath
 
-from engine.records.shape import RUN, Shape, StatePath, is_active, is_within, parent_of
+from engine.records.shape import RUN, Shape, StatePath, ancestry, is_active, is_within, parent_of
 
 
 def region_of(shape: Shape, path: str) -> StatePath:
@@ -13,19 +13,16 @@ def region_of(shape: Shape, path: str) -> StatePath:
 
     A region runs in parallel with others: it is a direct child of a parallel state.
     """
-    while path:
-        around = shape.state(parent_of(path))
+    for inner in ancestry(path):
+        around = shape.state(parent_of(inner))
         if around is not None and around.kind == 'parallel':
-            return StatePath(path)
-        path = parent_of(path)
+            return inner
     return RUN
 
 
 def nearest(path: str, active: Sequence[StatePath]) -> StatePath:
     """Return the state at `path`, or its innermost active ancestor; '' is the whole run."""
-    while path and not is_active(path, active):
-        path = parent_of(path)
-    return StatePath(path)
+    return next((around for around in ancestry(path) if is_active(around, active)), RUN)
 
 
 def innermost_common(leaves: Sequence[StatePath]) -> StatePath:

@@ -11,7 +11,7 @@ import typer
 from engine import InvalidInput
 from ui.cli.exit_codes import CODES
 from ui.cli.inputs import parse_parameters
-from ui.cli.options import PatternName
+from ui.cli.options import ChartParameters, PatternName
 from ui.cli.remote import find_pattern, find_shape
 from ui.cli.session import Session, with_session
 from ui.formatting.diagram.rendering import FORMATS, export_chart
@@ -37,12 +37,7 @@ def draw(  # noqa: PLR0913  (its arguments are the command's)
         Path | None,
         typer.Option(metavar='FILE', help='File to write. Default: standard output.'),
     ] = None,
-    sets: Annotated[
-        list[str] | None,
-        typer.Option(
-            '--set', metavar='NAME=VALUE', help='A parameter that the chart depends on. Repeatable.'
-        ),
-    ] = None,
+    sets: ChartParameters = None,
     folded: Annotated[bool, typer.Option('--folded', help='Draw each agent as one state.')] = False,
     *,
     session: Session,

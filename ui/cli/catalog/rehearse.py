@@ -13,7 +13,7 @@ from engine import InvalidInput, LocalConductor
 from engine.operations.rehearsal import Finding, Level, PlayedEvent, Rehearsal
 from ui.cli.exit_codes import ExitCode
 from ui.cli.inputs import parse_parameters
-from ui.cli.options import PatternName
+from ui.cli.options import ChartParameters, PatternName
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
 from ui.cli.remote import connect, find_pattern
@@ -34,15 +34,7 @@ Exit code: **0** the chart has no errors · **1** it has some · **2** bad input
 @with_session('patterns', 'as_json', 'server')
 def rehearse(
     pattern: PatternName,
-    sets: Annotated[
-        list[str] | None,
-        typer.Option(
-            '--set',
-            metavar='NAME=VALUE',
-            help='A parameter that the chart depends on. Repeatable.',
-            show_default=False,
-        ),
-    ] = None,
+    sets: ChartParameters = None,
     to: Annotated[
         str, typer.Option(metavar='STATE', help='Show a way to this state.', show_default=False)
     ] = '',
@@ -51,13 +43,13 @@ def rehearse(
 ) -> None:
     """Check the chart of a pattern: what cannot be reached, and where a run can hang. Nothing is run."""
     rehearsal = asyncio.run(_rehearse(session, pattern, sets or []))
-    states = {state.path: state for state in rehearsal.states}
-    if to and to not in states:
+    events_by_state = {str(state.path): state.events for state in rehearsal.states}
+    if to and to not in events_by_state:
         raise InvalidInput({'--to': f'{pattern} has no state {to!r}'})
     if session.as_json:
         print_json(**asdict(rehearsal))
     elif to:
-        _show_way(to, next(state.events for path, state in states.items() if path == to))
+        _show_way(to, events_by_state[to])
     else:
         _show(rehearsal)
     raise typer.Exit(ExitCode.FAILED if rehearsal.errors else ExitCode.DONE)
@@ -87,12 +79,9 @@ def _show(rehearsal: Rehearsal) -> None:
 
 
 def _line(finding: Finding) -> Text:
-    text = Text(f'{finding.level:<8}', style=STYLES[finding.level])
-    text.append(' '.join(filter(None, (finding.edge or finding.state,))), style='bold')
-    text.append(
-        f'{": " if finding.edge or finding.state else ""}{finding.text} [{finding.rule}]', style='default'
-    )
-    return text
+    text, subject = Text(f'{finding.level:<8}', style=STYLES[finding.level]), finding.edge or finding.state
+    text.append(subject, style='bold')
+    return text.append(f'{": " * bool(subject)}{finding.text} [{finding.rule}]', style='default')
 
 
 def _show_way(state: str, events: tuple[PlayedEvent, ...]) -> None:

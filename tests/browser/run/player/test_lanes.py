@@ -50,7 +50,8 @@ def test_the_bar_is_dragged_and_moved_by_keys_and_the_page_follows(page, finishe
     at(page, 10)
     expect(rail).to_have_attribute('aria-valuenow', '10')
     expect(rail).to_have_attribute(
-        'aria-valuetext', re.compile(rf'Step 10 of {STEPS}, after .+: researching → analyzing: the researcher finished')
+        'aria-valuetext',
+        re.compile(rf'Step 10 of {STEPS}, after .+: researching → analyzing: the researcher finished'),
     )
     expect(page.locator('.diagram .state.active')).to_have_attribute('id', 's:analyzing.thinking')
     expect(page).to_have_url(f'{finished}?at=10')

@@ -1,9 +1,8 @@
 """The scripted model's answers: scenarios from files, otherwise improvised ones."""
 
-from engine.models.scripted.library import QuickLoader, Sample, has_scenario, scenarios
+from engine.models.scripted.library import Sample, has_scenario, scenarios
 
 __all__ = [
-    'QuickLoader',
     'Sample',
     'has_scenario',
     'scenarios',

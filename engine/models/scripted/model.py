@@ -19,6 +19,7 @@ from engine.errors import Fault
 from engine.models.endpoint import Endpoint
 from engine.models.http import client
 from engine.models.http.fake_server import FakeServer
+from engine.models.prepared_replies import Turn, turn_at, turns_at
 from engine.models.protocol import (
     SCRIPTED,
     ArgumentPiece,
@@ -34,7 +35,7 @@ from engine.models.protocol import (
 )
 from engine.models.scripted.fallback_answers import improvise
 from engine.models.scripted.library import Library, bundled_scenarios
-from engine.models.scripted.scenario import Turn
+from engine.models.stubs import VISIT
 from engine.models.usage_estimate import estimate_usage
 from engine.records import SOURCES, Usage
 from engine.records.frozen import evolve
@@ -104,6 +105,9 @@ class Scripted:
 
     def _turn(self, request: ModelRequest) -> Turn:
         hints = request.hints
+        if hints.stubs:
+            turns = VISIT.validate_python(turns_at(hints.stubs, hints.visit))
+            return turn_at(turns, hints.turn).select_case(_unseen_messages(request))
         scenario = self._find(hints.pattern, hints.task)
         scripted_turn = scenario.turn(hints.state, hints.role, hints.visit, hints.turn) if scenario else None
         return scripted_turn.select_case(_unseen_messages(request)) if scripted_turn else improvise(request)

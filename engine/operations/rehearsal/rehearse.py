@@ -13,6 +13,7 @@ from engine.operations.rehearsal.possibility import Possibility
 from engine.operations.rehearsal.records import PlayedEvent, Rehearsal, RehearsedEdge, RehearsedState
 from engine.operations.rehearsal.search import Search
 from engine.records import Event, StatePath
+from engine.runtime import check_stubs
 from engine.statechart.chart import Microstep
 from engine.statechart.pattern import Pattern
 from engine.statechart.shape_builder import START
@@ -27,14 +28,20 @@ class Rehearsals:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
 
-    async def rehearse(self, pattern: str, parameters: Mapping[str, Any] | None = None) -> Rehearsal:
-        """Rehearse a pattern; parameters that are left out have their defaults.
+    async def rehearse(
+        self,
+        pattern: str,
+        parameters: Mapping[str, Any] | None = None,
+        stubs: Mapping[str, Any] | None = None,
+    ) -> Rehearsal:
+        """Rehearse a pattern; parameters that are left out have their defaults; stubs are checked.
 
         Raises:
             UnknownPattern
-            InvalidInput: names each parameter that is wrong.
+            InvalidInput: names each parameter that is wrong, or each field of an answer.
         """
         workflow = self._catalog.pattern(pattern).sample(parameters)
+        check_stubs(workflow, stubs or {})
         return await asyncio.to_thread(rehearse, workflow)
 
 

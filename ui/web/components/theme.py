@@ -258,6 +258,7 @@ def empty_state(icon: str, text: str) -> None:
 
 ORIGINS = {
     'simulated': ('theater_comedy', 'Simulated', 'Answered by the scripted model: no provider was called'),
+    'stubbed': ('rule', 'Stubbed', "Answered by the run's stubs: no provider was called"),
     'live': ('sensors', 'Live', 'Answered by a provider'),
     'replayed': ('replay', 'Replayed', 'Answered from a recording: no provider was called'),
 }

@@ -205,3 +205,13 @@ async def test_a_persons_edit_is_replayed_on_the_same_path(two: Two) -> None:
             if (await conductor.info(fork)).status is Status.PAUSED:
                 await conductor.resume(fork)
             assert (await conductor.result(fork)).answer.startswith('begin;'), plays
+
+
+async def test_a_fork_keeps_stubs_unless_it_names_models(two: Two) -> None:
+    async with two.conductor as conductor:
+        run = (await conductor.start('pair', stubs={'left': ['stubbed']})).id
+        await conductor.result(run)
+        kept = await conductor.fork(run, 1)
+        named = await conductor.fork(run, 1, overrides=ForkOverrides(models={'': 'real'}))
+        assert (await conductor.info(kept)).options['stubs'] == {'left': ['stubbed']}
+        assert 'stubs' not in (await conductor.info(named)).options

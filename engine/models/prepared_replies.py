@@ -12,6 +12,7 @@ from pydantic import Field, field_validator, model_validator
 
 from engine.errors import Kind, ModelError
 from engine.records.frozen import FrozenModel
+from engine.records.message import Message, Text, ToolResult
 
 V = TypeVar('V')
 
@@ -126,6 +127,16 @@ def turns_at(visits: Sequence[V], visit: int) -> V:
 def turn_at(turns: Visit, turn: int) -> Turn:
     """Return a turn of a visit, counted from 0; past the end, the last one repeats."""
     return turns[min(turn, len(turns) - 1)]
+
+
+def unseen_text(messages: Sequence[Message]) -> str:
+    """Return the messages to a model since its last reply."""
+    texts: list[str] = []
+    for message in reversed(messages):
+        if message.role == 'assistant':
+            break
+        texts += [part.text for part in reversed(message.parts) if isinstance(part, Text | ToolResult)]
+    return '\n'.join(reversed(texts))
 
 
 def _fill(value: Any, values: Mapping[str, str | None]) -> Any:

@@ -12,7 +12,8 @@ import yaml
 from pydantic import BeforeValidator, TypeAdapter
 
 from engine.errors import InvalidInput
-from engine.models.prepared_replies import Turn, Visit
+from engine.models.prepared_replies import Turn, Visit, turn_at, turns_at, unseen_text
+from engine.models.protocol import ModelRequest
 from engine.models.yaml_lines import QuickLoader, line_of
 
 MAX_FILE = 256 * 1024
@@ -39,6 +40,13 @@ VISIT: TypeAdapter[tuple[Turn, ...]] = TypeAdapter(Annotated[Visit, BeforeValida
 def stubs_for(stubs: Mapping[str, Sequence[Any]], path: str, role: str) -> tuple[Any, ...]:
     """Return the visits that stubs have for the agent at a path, or for its role; none without."""
     return tuple(stubs.get(path) or stubs.get(role) or ())
+
+
+def stub_of(request: ModelRequest) -> Turn:
+    """Return the reply that the stubs in a request's hints have for it."""
+    hints = request.hints
+    turns = VISIT.validate_python(turns_at(hints.stubs, hints.visit))
+    return turn_at(turns, hints.turn).select_case(unseen_text(request.messages))
 
 
 class StubFile(dict[str, Any]):

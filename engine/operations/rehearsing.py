@@ -24,7 +24,7 @@ class Rehearsing(Protocol):
         ] = None,
         stubs: Annotated[
             Mapping[str, Any] | None,
-            Field(description='Answers of agents, by agent or role, one for each visit: they are checked.'),
+            Field(description='Answers of agents, by agent or role, one for each visit.'),
         ] = None,
     ) -> Rehearsal:
         """Check the chart of a pattern, and find a way to each of its states. Nothing is run.

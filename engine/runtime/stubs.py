@@ -73,19 +73,19 @@ def _problems(workflow: Pattern, stubs: Mapping[str, Any]) -> Iterator[tuple[str
             for output in outputs:
                 for place, turn in enumerate(turns):
                     at = f'{named}.{number}' + (f'.{place}' if isinstance(visit, list) else '')
-                    yield from _turn_problems(at, turn, output, is_last=place == len(turns) - 1)
+                    yield from turn_problems(at, turn, output, is_last=place == len(turns) - 1)
 
 
 def _join(at: str, field: str) -> str:
     return at if field == 'parameters' else f'{at}.{field}'
 
 
-def _turn_problems(
-    at: str, turn: Turn, output: type[BaseModel] | None, *, is_last: bool
+def turn_problems(
+    at: str, turn: Turn, output: type[BaseModel] | None, *, is_last: bool = True
 ) -> Iterator[tuple[str, str]]:
     """Find what is wrong with a turn. Only the last text of a visit has to fit: others may be repaired."""
     for case in turn.cases:
-        yield from _turn_problems(at, case, output, is_last=is_last)
+        yield from turn_problems(at, case, output, is_last=is_last)
     if turn.cases or turn.calls:
         return
     if output is None:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from engine import InvalidInput, LocalConductor
 from engine.models import StubFile, read_stub_file
-from engine.operations.rehearsal import Finding, Level, PlayedEvent, Rehearsal
+from engine.operations.rehearsal import Finding, Level, PlayedEvent, Rehearsal, Walk
 from ui.cli.exit_codes import ExitCode
 from ui.cli.inputs import parse_parameters
 from ui.cli.options import ChartParameters, PatternName
@@ -44,7 +44,9 @@ def rehearse(
     stubs: Annotated[
         str,
         typer.Option(
-            metavar='FILE', help='Check the answers of agents in this file, YAML or JSON.', show_default=False
+            metavar='FILE',
+            help='Check the answers of agents in this file, and show the way they lead a run.',
+            show_default=False,
         ),
     ] = '',
     *,
@@ -63,6 +65,8 @@ def rehearse(
         _show_way(to, events_by_state[to])
     else:
         _show(rehearsal)
+        if rehearsal.walk:
+            _show_walk(rehearsal.walk)
     raise typer.Exit(ExitCode.FAILED if rehearsal.errors else ExitCode.DONE)
 
 
@@ -87,6 +91,14 @@ def _show(rehearsal: Rehearsal) -> None:
         out.print(f'A run can end in: {", ".join(ends)}.')
     if rehearsal.undecided:
         out.print(f'Not decided in time: {", ".join(rehearsal.undecided)}.')
+
+
+def _show_walk(walk: Walk) -> None:
+    out = console()
+    out.print('With these stubs:')
+    _show_way('', walk.events)
+    endings = {'done': 'The run is done', 'failed': 'The run fails', '': 'It is not known how it goes on'}
+    out.print(f'{endings[walk.ending]}{": " * bool(walk.reason)}{walk.reason}.')
 
 
 def _line(finding: Finding) -> Text:

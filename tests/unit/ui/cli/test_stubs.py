@@ -55,7 +55,7 @@ def test_a_run_with_some_stubs_asks_models_for_the_rest(hemicycle: Hemicycle, tm
     [
         ('analyzer: [A]\nreviewer:\n  - {approved: true, score: 101, summary: B}', 3, 'visit 1, score: '),
         ('reviewer:\n  - {approved: true, score: 1, summary: A}\n  - approved: true', 3, 'visit 2, score: '),
-        ('reviewer:\n  - {approved: true, score: 1, summary: A,\n     note: x}', 3, 'note: there is no such field; '),
+        ('reviewer:\n  - {approved: true, score: 1, summary: A,\n     note: x}', 3, 'note: there is'),
         ('reviewer: [Good.]', 1, 'reviewer, visit 1: this agent answers with a record'),
         ('analyzer: [{text: Buy tea.}]', 1, 'analyzer, visit 1: this agent answers in words'),
         ('analyzer:\n  - - text: Buy tea.\n      mood: good', 3, 'analyzer, visit 1, 0.mood: '),
@@ -83,3 +83,13 @@ def test_a_file_that_is_too_large_or_missing_is_refused(hemicycle: Hemicycle, fi
     rehearse = ('pattern', 'rehearse', 'pipeline', '--stubs')
     assert 'is larger than 256 KB' in invoke(hemicycle, *rehearse, str(file), code=2)
     assert 'cannot be read' in invoke(hemicycle, *rehearse, str(file.with_name('none')), code=2)
+
+
+def test_a_rehearsal_shows_the_way_that_stubs_lead(hemicycle: Hemicycle, file: Path) -> None:
+    rehearse = ('pattern', 'rehearse', 'pipeline', '--stubs', str(file))
+    way = invoke(hemicycle, *rehearse).partition('With these stubs:\n')[2].splitlines()
+    assert [line.split()[-1] for line in way[-3:-1]] == ['reviewing.thinking', 'complete']
+    assert (len(way), way[-1]) == (7, 'The run is done.')
+    file.write_text('researcher: [{findings: [Tea is cheaper.]}]')
+    unknown = 'It is not known how it goes on: no stub says what comes in analyzing.thinking.'
+    assert unknown in invoke(hemicycle, *rehearse)

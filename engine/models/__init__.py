@@ -11,7 +11,7 @@ from engine.models.registry import (
     EndpointInfo,
     ModelRegistry,
 )
-from engine.models.stubs import StubFile, read_stub_file, stubs_for
+from engine.models.stubs import StubFile, read_stub_file, stubs_for, write_stubs
 from engine.models.usage_estimate import CHARACTERS_A_TOKEN
 from engine.models.yaml_lines import QuickLoader
 from engine.records.effort import EFFORT_LEVELS, EFFORT_SYNTAX, is_effort
@@ -36,4 +36,5 @@ __all__ = [
     'is_effort',
     'read_stub_file',
     'stubs_for',
+    'write_stubs',
 ]

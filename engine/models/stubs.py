@@ -101,6 +101,11 @@ def read_stub_file(name: str) -> StubFile:
     return StubFile(name, data, root)
 
 
+def write_stubs(stubs: Mapping[str, Any]) -> str:
+    """Return stubs as the text of a stub file."""
+    return yaml.safe_dump(dict(stubs), allow_unicode=True, sort_keys=False, width=110)
+
+
 def _parse(name: str, text: str) -> tuple[yaml.Node, Mapping[str, Any]]:
     try:
         depth = 0

@@ -33,7 +33,7 @@ SHEETS = (
     *('run/files', 'run/strip', 'run/report', 'run/panels', 'run/story', 'run/result'),
     *(f'panels/{path.stem}' for path in sorted((STYLES / 'panels').glob('*.css'))),
     *('run/stepping', 'run/artifacts', 'pages/forks', 'pages/traffic', 'pages/compare', 'pages/wall'),
-    'pages/inbox',
+    *('pages/inbox', 'pages/simulator'),
 )
 """The style sheets of every page, with one for each panel; later ones take precedence."""
 

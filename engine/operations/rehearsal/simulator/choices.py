@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import to_jsonable_python
 
 from engine.agents.spec import AgentSpec
 from engine.agents.structured_answer import check_answer
 from engine.errors import InvalidInput
 from engine.models.prepared_replies import Turn
-from engine.models.protocol import schema_of
 from engine.models.stubs import VISIT
 from engine.operations.rehearsal.possibility import outside_triggers
 from engine.records import ANSWER, EXHAUSTED, Event, StatePath, is_active
@@ -37,7 +36,9 @@ class Kind(StrEnum):
     """Where what may come next is from."""
 
     REPLY = 'reply'
-    """An agent's model answers, or calls tools."""
+    """An agent's model answers."""
+    CALLS = 'calls'
+    """An agent's model calls tools."""
     TOOLS = 'tools'
     """The tools that an agent has called end."""
     WORK = 'work'
@@ -60,8 +61,8 @@ class Choice:
     """The state it is addressed to."""
     agent: StatePath = StatePath('')
     """The agent that it is about, if it is one."""
-    schema: Mapping[str, Any] | None = None
-    """The JSON Schema of what is given with it; None for anything, or for an agent's answer in words."""
+    record: type[BaseModel] | None = None
+    """The record that is given with it; None for anything, or for an agent's answer in words."""
     draft: Any = None
     """What is given with it if nothing else is: for a reply a stub, otherwise the event's data."""
     limit: float | None = None
@@ -70,7 +71,7 @@ class Choice:
     @property
     def id(self) -> str:
         """Its name among the choices of one moment."""
-        return f'{self.name}@{self.at}'
+        return f'{self.kind} {self.name} {self.at}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +123,11 @@ def choices(chart: Chart, agents: Agents, state: RunState, active: Sequence[Stat
 
 def _endings(chart: Chart, agents: Agents, state: RunState, leaf: StatePath) -> Iterator[Choice]:
     if agent := agents.replying(leaf):
-        output = agents.specs[agent].output
-        yield Choice(
-            kind=Kind.REPLY, name='done', at=leaf, agent=agent, schema=schema_of(output) if output else None
-        )
+        spec = agents.specs[agent]
+        yield Choice(kind=Kind.REPLY, name='done', at=leaf, agent=agent, record=spec.output)
+        if spec.tools:
+            calls = [{'calls': [{'tool': spec.tools[0], 'arguments': {}}]}]
+            yield Choice(kind=Kind.CALLS, name='done', at=leaf, agent=agent, draft=calls)
     elif agent := agents.using_tools(leaf):
         draft = _results(state.agents.get(agent))
         yield Choice(kind=Kind.TOOLS, name='done', at=leaf, agent=agent, draft=draft)
@@ -140,11 +142,8 @@ def _endings(chart: Chart, agents: Agents, state: RunState, leaf: StatePath) -> 
 
 
 def _persons(pattern: Pattern, trigger: str, at: StatePath) -> Choice:
-    record = pattern.inputs.get(trigger)
     draft: dict[str, Any] = {'action': 'accept', 'content': {}} if trigger == ANSWER else {}
-    return Choice(
-        kind=Kind.PERSON, name=trigger, at=at, schema=schema_of(record) if record else None, draft=draft
-    )
+    return Choice(kind=Kind.PERSON, name=trigger, at=at, record=pattern.inputs.get(trigger), draft=draft)
 
 
 def _limit(chart: Chart, state: RunState, path: StatePath) -> float | None:
@@ -184,7 +183,7 @@ def event_of(choice: Choice, given: Any, agents: Agents, state: RunState, number
     Raises:
         InvalidInput: names each field that is wrong.
     """
-    if choice.kind is not Kind.REPLY:
+    if choice.kind not in (Kind.REPLY, Kind.CALLS):
         if not isinstance(given, Mapping):
             raise InvalidInput({'data': 'must be an object'})
         data = dict(given)

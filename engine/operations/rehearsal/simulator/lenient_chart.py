@@ -28,6 +28,8 @@ class AskedGuard:
     """What it was taken to say."""
     says: bool | None
     """What it says on memory; None if it raised."""
+    step: int = 0
+    """How many microsteps had been taken when it was asked."""
 
 
 @dataclass(slots=True)
@@ -37,6 +39,8 @@ class Notes:
     guards: list[AskedGuard] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     """What it raised. A guard that raises is taken to say no."""
+    microsteps: int = 0
+    """How many were taken so far."""
 
 
 class _LenientDecision(FreeDecision):
@@ -73,6 +77,7 @@ class _LenientDecision(FreeDecision):
                 wanted=callback.wanted,
                 value=value,
                 says=says,
+                step=self._notes.microsteps,
             )
         )
         return value
@@ -88,6 +93,14 @@ class LenientChart(FreeChart):
     @override
     def _context(self, state: RunState, event: Event, active: tuple[StatePath, ...]) -> DecisionContext:
         return _LenientDecision(state, event, active, self.answers, self._notes, by_answers=self._by_answers)
+
+    @override
+    def _fire(
+        self, active: tuple[StatePath, ...], state: RunState, event: Event, journaled: Event | None = None
+    ) -> Microstep | None:
+        microstep = super()._fire(active, state, event, journaled)
+        self._notes.microsteps += microstep is not None
+        return microstep
 
     def decide(
         self,

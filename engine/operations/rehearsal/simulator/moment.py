@@ -8,6 +8,7 @@ from typing import Any
 
 from engine.operations.rehearsal.simulator.lenient_chart import AskedGuard
 from engine.records import Edge, Event, StatePath
+from engine.records.document import apply_patch
 from engine.statechart.chart import Microstep
 
 
@@ -35,3 +36,8 @@ class Moment:
     def edges(self) -> tuple[Edge, ...]:
         """The edges taken."""
         return tuple(edge for step in self.microsteps for edge in step.edges)
+
+    def seen_by(self, guard: AskedGuard, before: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the data on which a guard was asked; `before` is that of the moment before."""
+        steps = self.microsteps[: guard.step]
+        return apply_patch(before, [change for step in steps for change in step.changes])

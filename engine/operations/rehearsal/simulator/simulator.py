@@ -141,7 +141,7 @@ class Simulator:
         """
         self.restart(events[0].answers if events else None)
         for played in events[1:]:
-            known = {(choice.name, choice.at): choice for choice in self.choices()}
+            known = {(choice.name, choice.at): choice for choice in reversed(self.choices())}
             choice, data = known.get((played.name, played.at)), Event(name=played.name)
             if choice:
                 with suppress(InvalidInput):  # A witness says what happens, and not with which data.
@@ -170,10 +170,10 @@ class Simulator:
 
     def _next_stub(self, stubs: Mapping[str, Sequence[Any]]) -> tuple[Choice, Any] | None:
         for choice in self.choices():
-            if choice.name != 'done':
-                continue
-            if choice.kind is not Kind.REPLY:
+            if choice.kind in (Kind.TOOLS, Kind.WORK) and choice.name == 'done':
                 return choice, choice.draft
+            if choice.kind is not Kind.REPLY:
+                continue
             request = self._request(choice.agent, stubs)
             if request and request.hints.stubs:
                 return choice, [stub_of(request)]

@@ -87,6 +87,9 @@ def test_guards_decide_on_the_memory_that_stubs_make(pipeline: Simulator) -> Non
     assert sent_back.active == ('analyzing.thinking',)
     assert ('is_approved', False) in [(guard.name, guard.says) for guard in sent_back.guards]
     assert pipeline.at == 2, 'a preview goes nowhere'
+    approved = next(guard for guard in sent_back.guards if guard.name == 'is_approved')
+    seen = sent_back.seen_by(approved, pipeline.moment.document)
+    assert [review['score'] for review in seen['memory']['reviews']] == [10]
     reply(pipeline, GOOD)
     assert (pipeline.moment.active, pipeline.moment.ending) == (('complete',), 'done')
     assert pipeline.choices() == []
@@ -139,7 +142,7 @@ def test_calls_wait_for_approval_where_the_tool_needs_it(odd: Simulator) -> None
 def test_people_time_and_failures_come_with_what_guards_say(odd: Simulator) -> None:
     reply(odd, 'Tea.')
     say, late = choice(odd, Kind.PERSON), choice(odd, Kind.TIME)
-    assert say.schema and late.limit == 60
+    assert say.record is Word and late.limit == 60
     with pytest.raises(InvalidInput, match='word'):
         odd.choose(say, {})
     with pytest.raises(InvalidInput, match='is_yes says no'):

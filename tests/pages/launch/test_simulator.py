@@ -1,0 +1,68 @@
+"""The simulator page: choose what comes, go back and forward, save the walk, and go to a state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+from nicegui import ui
+from nicegui.testing import User
+
+from tests.support.pages.clicks import click, press_labelled, see
+
+
+def area(pages: User, start: str) -> ui.textarea:
+    """Return the text field whose content starts like this."""
+    elements = pages.client.elements.values()
+    return next(
+        item for item in elements if isinstance(item, ui.textarea) and str(item.value).startswith(start)
+    )
+
+
+async def test_a_walk_goes_on_back_and_forward_and_is_saved(pages: User) -> None:
+    await pages.open('/patterns/pipeline/simulate')
+    await see(pages, 'Simulate Pipeline', 'Researcher answers', 'Researcher fails')
+    click(pages, 'Take this step')
+    await see(pages, 'Analyzer answers', 'Researcher: done')
+    click(pages, 'Take this step')
+    await see(pages, 'Reviewer answers', 'Approved: no', retries=10)
+    click(pages, 'Reviewer fails')
+    await see(pages, 'The run has failed.', retries=10)
+    press_labelled(pages, 'Back (←)')
+    await see(pages, 'Analyzer answers')
+    press_labelled(pages, 'Forward (→)')
+    await see(pages, 'Reviewer answers')
+    press_labelled(pages, 'Save stubs')
+    saved = await pages.download.next()
+    assert set(yaml.safe_load(saved.text)) == {'researching', 'analyzing'}
+
+
+async def test_a_stub_that_does_not_fit_is_refused_at_its_field(pages: User) -> None:
+    await pages.open('/patterns/pipeline/simulate')
+    await see(pages, 'Findings')
+    await pages.should_see('Analyzing', retries=10)
+    area(pages, 'Event sourcing stores').set_value('')
+    click(pages, 'Take this step')
+    await see(pages, 'Enter at least 1', retries=10)
+    await pages.should_not_see('Researcher: done')
+
+
+async def test_a_state_is_reached_by_the_way_of_a_rehearsal(pages: User) -> None:
+    await pages.open('/patterns/pipeline/simulate')
+    await see(pages, 'Researcher answers')
+    diagram: Any = next(
+        element for element in pages.client.elements.values() if 'highlights' in element.props
+    )
+    pick = next(listener for listener in diagram._event_listeners.values() if listener.type == 'pick')
+    diagram._handle_event({'listener_id': pick.id, 'args': 'complete'})
+    await see(pages, 'The run is done.', retries=50)
+    await see(pages, 'Assumed; on this memory it says no.')
+
+
+async def test_without_its_parameters_a_walk_waits_for_them(pages: User) -> None:
+    await pages.open('/patterns/pipeline/simulate')
+    await see(pages, 'Researcher answers')
+    area(pages, 'Should a small team').set_value('')
+    click(pages, 'Parameters')
+    click(pages, 'Start again')
+    await see(pages, 'Fill in the parameters first.', retries=10)

@@ -6,7 +6,7 @@ window.addEventListener("keydown", (event) => { if (event.key === "Enter" && (ev
 
 // Ctrl+Enter and Cmd+Enter submit a form. A focused checkbox would consume any Enter, so its parent gets the key instead.
 (() => {
-  const boxes = ".q-checkbox, .q-toggle, .q-radio";
+  const boxes = ".q-checkbox";
   let withModifier = false; // it may be released before Enter
   const forwardEnter = (event) => {
     if (event.key !== "Enter" || !event.isTrusted) return;

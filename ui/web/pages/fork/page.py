@@ -43,7 +43,7 @@ def register(backend: Backend) -> None:
             return
         agents = {str(state.path): agent_name(shape, state.path) for state in shape.states if state.role}
         origin = Origin(info=info, view=view, pattern=pattern, roles=agents_of(pattern), agents=agents)
-        with frame(f'Fork · {info.title}', keys=FORM_KEYS):
+        with frame(f'Fork · {info.title}', of_runs=True, keys=FORM_KEYS):
             _draw_head(info, step, step if requested is None else requested)
             with Box('launch'):
                 forker = ForkForm(backend, origin)

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from engine import Status
+from ui.app.colours import TONES
 from ui.formatting.values import status_class, status_text
 from ui.web.components.assets import ASSETS, MARK, STYLES
 from ui.web.components.loading.bundles import Bundles
@@ -69,8 +70,8 @@ LIST_KEYS: Keys = (
 FORM_KEYS: Keys = (('Ctrl Enter', 'Run'),)
 
 _DARK = (
-    'html, body:not(.body--light) { background: #0e1117; color-scheme: dark }'
-    ' body:not(.body--light) #first-words { color: #e6e9ef }'
+    f'html, body:not(.body--light) {{ background: {TONES["bg"].dark}; color-scheme: dark }}'
+    f' body:not(.body--light) #first-words {{ color: {TONES["text"].dark} }}'
 )
 FIRST_PAINT = {True: _DARK, False: '', None: f'@media (prefers-color-scheme: dark) {{ {_DARK} }}'}
 """Styles until the scripts run, by whether a person chose dark: a dark page must never start white."""

@@ -13,6 +13,7 @@ import jinja2
 from nicegui.client import templates
 from typing_extensions import override
 
+from ui.app.colours import TONES, colour_sheet
 from ui.web.components.assets import MARK, STYLES
 from ui.web.components.loading import quasar
 from ui.web.components.loading.bundles import STATIC, Bundles
@@ -54,7 +55,7 @@ FONT_FACES = Template("""
 CRITICAL = """
 body { margin: 0 }
 #app, .nicegui-error-popup[aria-hidden="true"] { display: none }
-#first-words { position: absolute; inset: 0 0 auto; font: 14px/1.5 system-ui; color: #1a1f29 }
+#first-words { position: absolute; inset: 0 0 auto; font: 14px/1.5 system-ui }
 #first-words header { display: flex; align-items: center; gap: 20px; height: 52px; padding: 0 20px }
 #first-words a { color: inherit; text-decoration: none; margin-inline-end: 20px }
 #first-words svg { width: 26px; height: 26px; vertical-align: middle }
@@ -120,7 +121,7 @@ def style_sheet(own: tuple[str, ...], address: Callable[[str], str]) -> str:
     for layer, file in PARTS:
         css = COMMENTS.sub('', (STATIC / file).read_text('utf-8'))
         parts.append(f'@layer {layer} {{ {quasar.prune(css) if file.startswith("quasar") else css} }}')
-    parts.append(own_styles(own))
+    parts += [colour_sheet(), own_styles(own)]
     # relative: a proxy may serve us below a path
     parts += [FONT_FACES.substitute({name: address(file).removeprefix('/') for name, file in FONTS.items()})]
     parts += ['#app { display: block } body:has(#app > .nicegui-layout) #first-words { display: none }']
@@ -144,8 +145,9 @@ def head_html(sheet: str, address: Callable[[str], str]) -> str:
         f'<link rel="preload" href="{address(FONTS[name])}" as="font" type="font/woff2" crossorigin>'
         for name in PRELOADED
     )
+    colour = f'#first-words {{ color: {TONES["text"].light} }}'
     return (
-        f'<style>{CRITICAL}</style>{sheet_html(sheet)}{preloads}'
+        f'<style>{CRITICAL}{colour}</style>{sheet_html(sheet)}{preloads}'
         f'<meta name="color-scheme" content="light dark"><script>{DRESS}{REPLACE}</script>'
     )
 

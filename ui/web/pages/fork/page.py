@@ -90,7 +90,7 @@ async def _draw_step(shape: Shape, view: View, step: Transition | None) -> None:
             )
         with Box('launch-diagram'):
             if not has_graphviz():
-                text_notice('wait', 'account_tree', GRAPHVIZ_MISSING)
+                text_notice('info', 'account_tree', GRAPHVIZ_MISSING)
                 return
             drawn = await svg(shape, folded=default_folds(shape))
             drawing = Diagram(drawn, title=shape.title, states=[state.path for state in shape.states])

@@ -52,7 +52,9 @@ def register(backend: Backend) -> None:
         except EngineError as error:
             errors.read_error(error)
             return
-        with frame(f'{comparison.a.info.title} and {comparison.b.info.title}', wide=True, keys=KEYS):
+        with frame(
+            f'{comparison.a.info.title} and {comparison.b.info.title}', wide=True, of_runs=True, keys=KEYS
+        ):
             row = parse_number(at)
             await CompareScreen(conductor, comparison).draw(None if row is None else row - 1)
 

@@ -94,7 +94,7 @@ class CompareScreen:
         with Box('run-grid', data_view='agents'):
             self._chart = ComparisonChart(comparison, self._pick)
             await self._chart.draw()
-            with Box('panel main-column', 'section', aria_label='Details'):
+            with Box('panel middle main-column', 'section', aria_label='Details'):
                 self._tabs = Tabs('Step, transcript, memory, files and numbers', on_change=self._on_open)
                 with self._tabs.panel('Step'):
                     self._step = StepPane(self._sides)

@@ -13,6 +13,7 @@ from rich.text import Text
 from engine import InvalidInput, LocalConductor
 from engine.models import StubFile, read_stub_file
 from engine.operations.rehearsal import Finding, Level, PlayedEvent, Rehearsal, Walk
+from ui.app.colours import FAILED
 from ui.cli.exit_codes import ExitCode
 from ui.cli.inputs import parse_parameters
 from ui.cli.options import ChartParameters, PatternName
@@ -21,7 +22,7 @@ from ui.cli.output.step_text import console
 from ui.cli.remote import connect, find_pattern
 from ui.cli.session import Session, with_session
 
-STYLES = {Level.ERROR: 'red', Level.WARNING: 'yellow', Level.NOTE: 'default'}
+STYLES = {Level.ERROR: FAILED, Level.WARNING: 'bold', Level.NOTE: 'default'}
 EPILOG = """Examples:
 
 ```

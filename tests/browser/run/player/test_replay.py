@@ -119,7 +119,7 @@ STEPS_OF = "marks => marks.map(mark => /Step (\\d+)/.exec(mark.getAttribute('ari
 def test_back_returns_from_a_jump_but_not_from_a_step(page, finished):
     open_run(page, finished, 3)
     page.keyboard.press('e')
-    expect(page.locator('.step .notice.fail')).to_be_visible()
+    expect(page.locator('.step-title.failing')).to_be_visible()
     expect(page).to_have_url(re.compile(r'\?at=(?!3$)\d+$'))
     step = int(page.url.rpartition('=')[2])
     page.keyboard.press('ArrowRight')

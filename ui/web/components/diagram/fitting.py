@@ -29,9 +29,9 @@ async def fit(
 ) -> tuple[str, frozenset[str]]:
     """Return the chart that fits best: the SVG ('' without `dot`), and which states are collapsed.
 
-    Of `levels` of states to collapse, by default ever more, the first is taken that can be read at once: labels
-    of edges that take too much room are dropped. With `cards`, collapsed agents have room for what they do,
-    where there is enough.
+    Of `levels` of states to collapse, by default ever more, the first is taken that can be read at once:
+    labels of edges that take too much room are dropped. With `cards`, collapsed agents have room for what
+    they do, where there is enough.
     """
     levels = levels or fold_levels(shape, ())
     if not has_graphviz():

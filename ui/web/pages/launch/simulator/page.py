@@ -20,7 +20,7 @@ def register(backend: Backend) -> None:
         if pattern_class is None:
             errors.unknown_pattern(backend, pattern)
             return
-        with frame(f'Simulate {pattern_class.title}', keys=KEYS):
+        with frame(f'Simulate {pattern_class.title}', of_runs=True, keys=KEYS):
             page_head(
                 f'Simulate {pattern_class.title}',
                 'Choose what comes next, or click a state to go there. Nothing is called or stored.',

@@ -8,6 +8,7 @@ import yaml
 from nicegui import ui
 from nicegui.testing import User
 
+from engine import LocalConductor, Status
 from tests.support.pages.clicks import click, press_labelled, see
 
 
@@ -27,7 +28,7 @@ async def test_a_walk_goes_on_back_and_forward_and_is_saved(pages: User) -> None
     click(pages, 'Take this step')
     await see(pages, 'Reviewer answers', 'Approved: no', retries=10)
     click(pages, 'Reviewer fails')
-    await see(pages, 'The run has failed.', retries=10)
+    await see(pages, 'The run has failed.', retries=10)  # only where it would lead
     press_labelled(pages, 'Back (←)')
     await see(pages, 'Analyzer answers')
     press_labelled(pages, 'Forward (→)')
@@ -57,6 +58,24 @@ async def test_a_state_is_reached_by_the_way_of_a_rehearsal(pages: User) -> None
     diagram._handle_event({'listener_id': pick.id, 'args': 'complete'})
     await see(pages, 'The run is done.', retries=50)
     await see(pages, 'Assumed; on this memory it says no.')
+
+
+async def test_a_run_goes_the_way_of_a_walk(pages: User, conductor: LocalConductor) -> None:
+    await pages.open('/patterns/pipeline/simulate')
+    await see(pages, 'Researcher answers')
+    for text in ('Analyzer answers', 'Reviewer answers', 'Analyzer answers'):
+        click(pages, 'Take this step')
+        await see(pages, text, retries=10)
+    click(pages, 'Analyzer fails')
+    click(pages, 'Take this step')
+    await see(pages, 'Run with these stubs', retries=10)
+    click(pages, 'Run with these stubs')
+    await pages.should_see('Here is run', retries=50)
+    [info] = (await conductor.runs()).runs
+    assert (await conductor.result(info.id)).status is Status.FAILED
+    taken = [step.entered for step in await conductor.transitions(info.id)]
+    assert taken[-1] == ('failed',) and ('analyzing',) in [entered[:1] for entered in taken]
+    assert info.simulated
 
 
 async def test_without_its_parameters_a_walk_waits_for_them(pages: User) -> None:

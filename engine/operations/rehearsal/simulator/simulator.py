@@ -27,7 +27,7 @@ from engine.statechart.shape_builder import START
 Draft = Callable[[ModelRequest], Any]
 """Returns a stub for a reply: a text, a record, or a list of one turn; None if there is none."""
 NO_STUBS: Mapping[str, Sequence[Any]] = {}
-MAX_MOMENTS = 1_000
+MAX_MOMENTS = 300
 """Maximum length of a walk."""
 
 

@@ -22,11 +22,15 @@ DEBOUNCE_SECONDS = 0.3
 
 
 class ChoicePanel:
-    """The panel; `on_step` is called after each step that it takes."""
+    """The panel.
 
-    def __init__(self, on_step: Callable[[], Awaitable[None]]) -> None:
-        """Draw it empty."""
-        self._on_step = on_step
+    Args:
+        on_step: called after each step that it takes.
+        on_run: starts a run that goes the same way, once the walk has ended.
+    """
+
+    def __init__(self, on_step: Callable[[], Awaitable[None]], on_run: Callable[[], Awaitable[None]]) -> None:
+        self._on_step, self._on_run = on_step, on_run
         self._simulator: Simulator | None = None
         self._chosen: Choice | None = None
         self._editor: StubEditor | None = None
@@ -52,6 +56,10 @@ class ChoicePanel:
             if moment.ending:
                 text = ENDINGS[moment.ending] + (f' {as_sentence(moment.reason)}' if moment.reason else '')
                 text_notice('fail' if moment.ending == 'failed' else 'info', 'flag', text)
+                if simulator.stubs():
+                    button('Run with these stubs', icon='play_arrow', requires='start').on(
+                        'click', self._on_run
+                    )
                 return
             if not choices:
                 text_notice('fail', 'block', 'Nothing can come here: a run would stay here for ever.')

@@ -44,8 +44,8 @@ class GuardList:
                 kind = 'ok' if guard.value is guard.wanted else 'no'
                 Text('div', guard_text(guard.name, guard.value, edge), f'guard {kind}', title=ground.says)
                 if moment.told and guard.says is not guard.value:
-                    says = {None: 'nothing', True: 'yes', False: 'no'}[guard.says]
-                    Text('div', f'Assumed; on this memory it says {says}.', 'guard-saw')
+                    says = {None: 'fails', True: 'says yes', False: 'says no'}[guard.says]
+                    Text('div', f'Assumed; on this memory it {says}.', 'guard-saw')
                 elif ground.values:
                     values = [(name.replace('_', ' '), brief_value(value)) for name, value in ground.values]
                     saw = (f'{name} = {value}' for name, value in values)

@@ -16,6 +16,7 @@ from engine.operations.rehearsal.simulator import Moment, Simulator
 from ui.app.backend import Backend
 from ui.formatting.steps import path_text
 from ui.formatting.values import capitalize
+from ui.web.components.dialogs import notify_errors
 from ui.web.components.elements import JsonTree
 from ui.web.components.forms.form import Form
 from ui.web.components.tabs import Tabs
@@ -25,7 +26,7 @@ from ui.web.pages.launch.simulator.chart import WalkChart
 from ui.web.pages.launch.simulator.choices import ChoicePanel
 from ui.web.pages.launch.simulator.guards import GuardList
 from ui.web.pages.launch.simulator.wording import event_text, moment_text
-from ui.web.pages.shared.launching.samples import samples
+from ui.web.pages.shared.launching.samples import Starter, samples
 
 PARAMETERS = 'Parameters'
 
@@ -37,6 +38,7 @@ class SimulatorView:
         """Draw it without a walk; `load` begins one."""
         self._backend, self._pattern = backend, pattern
         self._simulator: Simulator | None = None
+        self._starter = Starter(backend)
         with Box('walk'):
             with Box('walk-side'):
                 self._chart = WalkChart(pattern.title, self._walk_to)
@@ -56,7 +58,7 @@ class SimulatorView:
                         )
                         self._save = button('Save stubs', icon='download', kind='quiet small walk-save')
                         set_attributes(self._save, aria_label='Save stubs')
-            self._next = ChoicePanel(self._show)
+            self._next = ChoicePanel(self._show, self._run)
         self._back.on('click', lambda: self._go(-1))
         self._forward.on('click', lambda: self._go(1))
         self._save.on('click', self._download)
@@ -154,6 +156,14 @@ class SimulatorView:
     def _download(self) -> None:
         if self._simulator and (stubs := self._simulator.stubs()):
             ui.download.content(write_stubs(stubs).encode(), f'{self._pattern.name}.stubs.yaml')
+
+    async def _run(self) -> None:
+        """Start a run with the stubs of the walk, and open it."""
+        if self._simulator:
+            parameters = self._simulator.pattern.parameters.model_dump(mode='json')
+            await notify_errors(
+                self._starter.start(self._pattern.name, parameters, stubs=self._simulator.stubs())
+            )
 
     async def _on_key(self, event: KeyEventArguments) -> None:
         modifiers = event.modifiers

@@ -85,3 +85,7 @@ async def test_without_its_parameters_a_walk_waits_for_them(pages: User) -> None
     click(pages, 'Parameters')
     click(pages, 'Start again')
     await see(pages, 'Fill in the parameters first.', retries=10)
+
+
+async def test_an_unknown_pattern_is_reported(pages: User) -> None:
+    assert (await pages.http_client.get('/patterns/nothing/simulate')).status_code == 404

@@ -33,17 +33,21 @@ def choice_text(choice: Choice, shape: Shape) -> str:
         Kind.TOOLS: f'Tools of {who} end',
         Kind.WORK: f'{who} ends',
         Kind.FAILURE: f'{who} fails',
-        Kind.TIME: f'{capitalize(path_text(choice.at))} takes longer than {limit}',
+        Kind.TIME: f'{who} takes longer than {limit}',
         Kind.PERSON: f'A person sends {choice.name.replace("_", " ")}',
         Kind.BUDGET: 'The budget is spent',
     }[choice.kind]
 
 
 def _who(shape: Shape, choice: Choice) -> str:
-    if choice.agent:
-        return agent_name(shape, choice.agent)
-    state = shape.state(choice.at)
-    return (state.caption if state else '') or capitalize(path_text(choice.at))
+    path = choice.agent or choice.at
+    if is_agent(shape, path):
+        return agent_name(shape, path)
+    state = shape.state(path)
+    if state is None or not state.caption:
+        return capitalize(path_text(path))
+    alike = [other for other in shape.states if other.caption == state.caption]
+    return f'{state.caption} ({path_text(state.parent)})' if len(alike) > 1 else state.caption
 
 
 def event_text(event: Event, shape: Shape) -> str:

@@ -32,6 +32,7 @@ class ChoicePanel:
     def __init__(self, on_step: Callable[[], Awaitable[None]], on_run: Callable[[], Awaitable[None]]) -> None:
         self._on_step, self._on_run = on_step, on_run
         self._simulator: Simulator | None = None
+        self._guards: GuardList | None = None
         self._chosen: Choice | None = None
         self._editor: StubEditor | None = None
         with Box('panel walk-next', 'section', aria_labelledby='next') as panel:
@@ -42,9 +43,13 @@ class ChoicePanel:
         panel.on('keydown', self._take, js_handler=RUN_KEYS)
         self._debounce = ui.timer(DEBOUNCE_SECONDS, self._preview, active=False, immediate=False)
 
-    def show(self, simulator: Simulator | None) -> None:
-        """Offer what may come at the present moment of a walk; None shows that there is no walk yet."""
-        self._simulator = simulator
+    def use(self, simulator: Simulator | None, guards: GuardList | None) -> None:
+        """Take another walk, which `show` shows; None if there is none yet."""
+        self._simulator, self._guards = simulator, guards
+
+    def show(self) -> None:
+        """Offer what may come at the present moment of the walk."""
+        simulator = self._simulator
         self._debounce.deactivate()
         self._body.clear()
         self._foot.clear()
@@ -66,7 +71,6 @@ class ChoicePanel:
                 return
             similar = (item for item in choices if self._chosen and item.id == self._chosen.id)
             self._chosen = next(similar, choices[0])
-            self._guards = GuardList(simulator)
             with Box('walk-choices', role='group', aria_label='What may come'):
                 for choice in choices:
                     self._draw_choice(choice, simulator)
@@ -87,7 +91,7 @@ class ChoicePanel:
 
     def _choose(self, choice: Choice) -> None:
         self._chosen = choice
-        self.show(self._simulator)
+        self.show()
 
     def _draw_given(self) -> None:
         if self._simulator is None or self._chosen is None:
@@ -122,7 +126,8 @@ class ChoicePanel:
         with Box('walk-leads'):
             ui.icon('arrow_forward', size='16px')
             Text('span', moment_text(moment, simulator.shape))
-        self._guards.draw(moment, simulator.moment.document)
+        if self._guards:
+            self._guards.draw(moment, simulator.moment.document)
         for problem in moment.problems:
             Text('p', f'A run would fail here: {problem}', 'problem')
 

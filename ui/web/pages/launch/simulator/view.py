@@ -38,6 +38,7 @@ class SimulatorView:
         """Draw it without a walk; `load` begins one."""
         self._backend, self._pattern = backend, pattern
         self._simulator: Simulator | None = None
+        self._guards: GuardList | None = None
         self._starter = Starter(backend)
         with Box('walk'):
             with Box('walk-side'):
@@ -90,6 +91,8 @@ class SimulatorView:
                 )
             except EngineError as error:
                 ui.notify(f'The walk cannot begin: {error}', type='negative')
+        self._guards = GuardList(self._simulator) if self._simulator else None
+        self._next.use(self._simulator, self._guards)
         tab = 'Steps' if self._simulator else PARAMETERS
         if self._tabs.shown != tab:
             self._tabs.open(tab)
@@ -98,7 +101,7 @@ class SimulatorView:
     async def _show(self) -> None:
         """Show the present moment everywhere."""
         simulator = self._simulator
-        self._next.show(simulator)
+        self._next.show()
         self._steps.clear()
         _set_enabled(self._back, simulator and simulator.at > 0)
         _set_enabled(self._forward, simulator and simulator.at + 1 < len(simulator.moments))
@@ -106,13 +109,12 @@ class SimulatorView:
         if simulator is None:
             return
         with self._steps:
-            guards = GuardList(simulator)
             for number, moment in enumerate(simulator.moments):
-                self._draw_step(number, moment, simulator, guards)
+                self._draw_step(number, moment, simulator)
         self._show_memory()
         await self._chart.show(simulator)
 
-    def _draw_step(self, number: int, moment: Moment, simulator: Simulator, guards: GuardList) -> None:
+    def _draw_step(self, number: int, moment: Moment, simulator: Simulator) -> None:
         here = number == simulator.at
         with Box(f'walk-step {"ahead" if number > simulator.at else ""}', 'li'):
             row = Box('walk-row', 'button', type='button', **({'aria_current': 'step'} if here else {}))
@@ -120,8 +122,8 @@ class SimulatorView:
             with row:
                 Text('span', event_text(moment.event, simulator.shape))
                 Text('span', moment_text(moment, simulator.shape), 'muted small')
-            if here and number:
-                guards.draw(moment, simulator.moments[number - 1].document)
+            if here and number and self._guards:
+                self._guards.draw(moment, simulator.moments[number - 1].document)
             for problem in moment.problems if here else ():
                 Text('p', f'A run would fail here: {problem}', 'problem')
 

@@ -8,7 +8,7 @@ import yaml
 from nicegui import ui
 from nicegui.testing import User
 
-from engine import LocalConductor, Status
+from engine import LocalConductor, Memory, Pattern, Status
 from tests.support.pages.clicks import click, press_labelled, see
 
 
@@ -85,6 +85,35 @@ async def test_without_its_parameters_a_walk_waits_for_them(pages: User) -> None
     click(pages, 'Parameters')
     click(pages, 'Start again')
     await see(pages, 'Fill in the parameters first.', retries=10)
+
+
+class Counting(Pattern):
+    """Counts, and remembers the number."""
+
+    class Memory(Memory):
+        count: int = 0
+
+    initial = 'counting'
+    states = ({'name': 'counting', 'invoke': 'work'}, {'name': 'over', 'final': True})
+    transitions = ({'trigger': 'done', 'source': 'counting', 'dest': 'over', 'after': 'store'},)
+
+    def store(self, memory: Any, event: Any) -> None:
+        """Store the number."""
+        memory.count = event.data['count']
+
+    async def work(self, memory: Any, activity: Any) -> dict[str, int]:
+        """Count."""
+        return {'count': 3}
+
+
+async def test_work_gives_what_it_gave_in_the_newest_run(pages: User, conductor: LocalConductor) -> None:
+    conductor.catalog.add(Counting)
+    await pages.open('/patterns/counting/simulate')
+    await see(pages, 'Counting ends', "A run would fail here: action 'store' raised KeyError", retries=10)
+    await conductor.result((await conductor.start('counting')).id)
+    await pages.open('/patterns/counting/simulate')
+    await see(pages, 'The run is done.', retries=10)
+    await pages.should_not_see('A run would fail here')
 
 
 async def test_an_unknown_pattern_is_reported(pages: User) -> None:

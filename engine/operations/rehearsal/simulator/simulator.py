@@ -27,6 +27,7 @@ from engine.statechart.shape_builder import START
 Draft = Callable[[ModelRequest], Any]
 """Returns a stub for a reply: a text, a record, or a list of one turn; None if there is none."""
 NO_STUBS: Mapping[str, Sequence[Any]] = {}
+NO_RESULTS: Mapping[StatePath, Mapping[str, Any]] = {}
 MAX_MOMENTS = 300
 """Maximum length of a walk."""
 
@@ -38,6 +39,7 @@ class Simulator:
         pattern: the pattern with its parameters.
         approval: the tools whose calls need a person's approval.
         draft: what agents answer if nothing else is given.
+        results: what work without an agent gives, by state, if nothing else is given.
         now: when the walk begins, in seconds since 1970.
 
     Raises:
@@ -50,9 +52,10 @@ class Simulator:
         *,
         approval: Collection[str] = (),
         draft: Draft | None = None,
+        results: Mapping[StatePath, Mapping[str, Any]] = NO_RESULTS,
         now: float = 0.0,
     ) -> None:
-        self.pattern, self._draft, self._now = pattern, draft, now
+        self.pattern, self._draft, self._results, self._now = pattern, draft, results, now
         self.chart = LenientChart(pattern)
         self._agents = Agents.of(pattern, frozenset(approval))
         self._moments: list[Moment] = []
@@ -95,6 +98,8 @@ class Simulator:
 
     def draft(self, choice: Choice) -> Any:
         """Return what is given with a choice unless something else is."""
+        if choice.kind is Kind.WORK:
+            return self._results.get(choice.at, choice.draft)
         if choice.kind is not Kind.REPLY:
             return choice.draft
         request = self._request(choice.agent)

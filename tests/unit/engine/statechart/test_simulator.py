@@ -12,6 +12,7 @@ from engine.agents.chart import agent
 from engine.errors import InvalidInput
 from engine.models.scripted import draft_stub
 from engine.operations.rehearsal.simulator import Choice, Kind, Simulator
+from engine.records import StatePath
 
 GOOD = {'approved': True, 'score': 90, 'summary': 'Good.'}
 BAD = {'approved': False, 'score': 10, 'summary': 'Bad.', 'comments': ['Decide.']}
@@ -158,6 +159,14 @@ def test_people_time_and_failures_come_with_what_guards_say(odd: Simulator) -> N
     odd.back()
     failed = odd.choose(choice(odd, Kind.FAILURE))
     assert (failed.ending, failed.reason, failed.active) == ('failed', 'Simulated failure.', ())
+
+
+def test_work_gives_what_it_is_known_to_give() -> None:
+    simulator = Simulator(Odd(Odd.Parameters()), results={StatePath('counting'): {'count': 3}})
+    reply(simulator, 'Tea.')
+    simulator.choose(choice(simulator, Kind.PERSON), {'word': 'yes'})
+    assert not simulator.choose(choice(simulator, Kind.WORK)).problems
+    assert simulator.moment.document['memory']['count'] == 3
 
 
 def test_stubs_are_followed_until_they_say_no_more(pipeline: Simulator) -> None:

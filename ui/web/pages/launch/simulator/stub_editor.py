@@ -32,7 +32,7 @@ class StubEditor:
                 self._form = Form(choice.record, on_change=on_change)
             self._form.set_values(draft if isinstance(draft, dict) else {})
         with Box('fold', 'details') as fold:
-            Text('summary', 'As JSON' if self._form else 'Data')
+            Text('summary', 'As JSON' if self._form else 'What it gives')
             self._text = text_area(_json(draft), spellcheck='false')
             self._text.classes('mono')
             set_attributes(self._text, aria_label='JSON')

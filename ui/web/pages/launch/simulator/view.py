@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from nicegui import app, ui
 from nicegui.events import KeyEventArguments
 
-from engine import EngineError, Pattern
+from engine import Conductor, EngineError, Pattern, Status
 from engine.models import write_stubs
 from engine.models.scripted import draft_stub
 from engine.operations.rehearsal import rehearse
 from engine.operations.rehearsal.simulator import Moment, Simulator
+from engine.records import RunQuery, StatePath
 from ui.app.backend import Backend
 from ui.formatting.steps import path_text
 from ui.formatting.values import capitalize
@@ -39,6 +42,7 @@ class SimulatorView:
         self._backend, self._pattern = backend, pattern
         self._simulator: Simulator | None = None
         self._guards: GuardList | None = None
+        self._results: Mapping[StatePath, Mapping[str, Any]] = {}
         self._starter = Starter(backend)
         with Box('walk'):
             with Box('walk-side'):
@@ -74,6 +78,7 @@ class SimulatorView:
             self._form.fill(draft)
         if offered and (not draft or self._form.parse()[0] is None):
             self._form.set_values(offered[0].parameters)
+        self._results = await recorded_results(self._backend(), self._pattern.name)
         await self._restart()
 
     async def _restart(self) -> None:
@@ -87,6 +92,7 @@ class SimulatorView:
                     self._pattern(parameters),
                     approval=[name for name, tool in tools.items() if tool.approval],
                     draft=draft_stub,
+                    results=self._results,
                     now=self._backend().clock.now(),
                 )
             except EngineError as error:
@@ -173,6 +179,17 @@ class SimulatorView:
             return
         if steps := {'ArrowLeft': -1, 'ArrowRight': 1}.get(str(event.key.name), 0):
             await self._go(steps)
+
+
+async def recorded_results(conductor: Conductor, pattern: str) -> dict[StatePath, Mapping[str, Any]]:
+    """Return what work gave in the newest run of a pattern that is done, by state; nothing without one."""
+    try:
+        page = await conductor.runs(RunQuery(pattern=pattern, status=(Status.DONE,), limit=1))
+        steps = [step for info in page.runs for step in await conductor.transitions(info.id)]
+    except EngineError:
+        return {}
+    ends = [step.event for step in steps if step.event.name == 'done' and not step.raised]
+    return {event.at: event.data for event in ends}
 
 
 def _set_enabled(element: Box, enabled: object) -> None:

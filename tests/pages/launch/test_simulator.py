@@ -57,7 +57,8 @@ async def test_a_state_is_reached_by_the_way_of_a_rehearsal(pages: User) -> None
     pick = next(listener for listener in diagram._event_listeners.values() if listener.type == 'pick')
     diagram._handle_event({'listener_id': pick.id, 'args': 'complete'})
     await see(pages, 'The run is done.', retries=50)
-    await see(pages, 'Assumed; on this memory it says no.')
+    await see(pages, 'Assumed; on this memory it says no.', 'a run with these stubs may go another way')
+    await pages.should_not_see('Run with these stubs')
 
 
 async def test_a_run_goes_the_way_of_a_walk(pages: User, conductor: LocalConductor) -> None:

@@ -199,6 +199,12 @@ class Simulator:
         self._at = at
         return True
 
+    @property
+    def is_assumed(self) -> bool:
+        """Whether some guard on the way here was told to say what it does not say on memory."""
+        way = self._moments[: self._at + 1]
+        return any(guard.says is not guard.value for moment in way if moment.told for guard in moment.guards)
+
     def stubs(self) -> dict[str, list[Any]]:
         """Return the replies of the walk up to here as stubs, with which a run goes the same way."""
         return visits_of(self._agents, self._moments[: self._at + 1])

@@ -61,7 +61,9 @@ class ChoicePanel:
             if moment.ending:
                 text = ENDINGS[moment.ending] + (f' {as_sentence(moment.reason)}' if moment.reason else '')
                 text_notice('fail' if moment.ending == 'failed' else 'info', 'flag', text)
-                if simulator.stubs():
+                if simulator.is_assumed:
+                    Text('p', 'Guards were assumed: a run with these stubs may go another way.', 'muted')
+                elif simulator.stubs():
                     button('Run with these stubs', icon='play_arrow', requires='start').on(
                         'click', self._on_run
                     )

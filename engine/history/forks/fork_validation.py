@@ -146,7 +146,9 @@ def apply_overrides(
             **{name: value for name, value in info.options.items() if name not in ('effort', 'stubs')},
             **to_jsonable({name: value for name, value in {**overridden, 'effort': effort}.items() if value}),
         },
-        simulated=check_simulated(services, models) if models != info.models else info.simulated,
+        simulated=check_simulated(services, models)
+        if variation.models or models != info.models
+        else info.simulated,
     )
 
 

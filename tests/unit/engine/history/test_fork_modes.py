@@ -208,10 +208,12 @@ async def test_a_persons_edit_is_replayed_on_the_same_path(two: Two) -> None:
 
 
 async def test_a_fork_keeps_stubs_unless_it_names_models(two: Two) -> None:
+    stubs = {name: ['stubbed'] for name in ('left', 'right', 'closing')}
     async with two.conductor as conductor:
-        run = (await conductor.start('pair', stubs={'left': ['stubbed']})).id
+        run = (await conductor.start('pair', models={'': 'real'}, stubs=stubs)).id
         await conductor.result(run)
-        kept = await conductor.fork(run, 1)
-        named = await conductor.fork(run, 1, overrides=ForkOverrides(models={'': 'real'}))
-        assert (await conductor.info(kept)).options['stubs'] == {'left': ['stubbed']}
-        assert 'stubs' not in (await conductor.info(named)).options
+        kept = await conductor.info(await conductor.fork(run, 1))
+        overrides = ForkOverrides(models={'': 'real'})
+        named = await conductor.info(await conductor.fork(run, 1, overrides=overrides))
+        assert (kept.options['stubs'], kept.simulated) == (stubs, True)
+        assert ('stubs' in named.options, named.simulated) == (False, False)

@@ -202,8 +202,10 @@ class Simulator:
     @property
     def is_assumed(self) -> bool:
         """Whether some guard on the way here was told to say what it does not say on memory."""
-        way = self._moments[: self._at + 1]
-        return any(guard.says is not guard.value for moment in way if moment.told for guard in moment.guards)
+        walked = self._moments[: self._at + 1]
+        return any(
+            guard.says is not guard.value for moment in walked if moment.told for guard in moment.guards
+        )
 
     def stubs(self) -> dict[str, list[Any]]:
         """Return the replies of the walk up to here as stubs, with which a run goes the same way."""

@@ -2,7 +2,7 @@
 
 from nicegui import ui
 
-from ui.web.pages.launch.efforts import Efforts
+from ui.web.pages.shared.launching.efforts import Efforts
 
 
 async def draw(user):

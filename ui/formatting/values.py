@@ -214,7 +214,7 @@ def day_range(since: str, until: str) -> tuple[float | None, float | None]:
 
 SENTENCES = {
     'missing': 'Fill this in.',
-    'string_too_short': 'Enter at least {min_length} characters (now {size}).',
+    'string_too_short': 'Enter at least {min_length} characters.',
     'string_too_long': 'Use at most {max_length:,} characters (now {size:,}).',
     'greater_than_equal': 'Must be {ge} or more.',
     'less_than_equal': 'Must be {le} or less.',
@@ -225,11 +225,13 @@ SENTENCES = {
     'int_from_float': 'Must be a whole number.',
     'float_parsing': 'Must be a number.',
     'finite_number': 'Must be a number.',
-    'too_short': 'Enter at least {min_length} entries (now {actual_length}).',
+    'too_short': 'Enter at least {min_length} entries.',
     'too_long': 'Enter at most {max_length} entries (now {actual_length}).',
 }
 """By pydantic's error type; other errors keep pydantic's own message."""
 CHOICES = ('enum', 'literal_error')
+MAX_LISTED = 200
+"""Maximum length of a message that lists all choices."""
 
 
 def problems(error: ValidationError) -> dict[str, str]:
@@ -249,10 +251,11 @@ def describe_problem(kind: str, bounds: Mapping[str, Any], value: Any, message: 
     """Return one problem as a sentence that says what would be valid."""
     size = len(value.strip()) if isinstance(value, str) else 0
     if kind == 'string_too_short' and not size:
-        least = bounds['min_length']
-        return f'Enter at least {least} characters.' if least > 1 else SENTENCES['missing']
-    if value == '' and kind in CHOICES:
-        return 'Choose one.'
+        kind = 'string_too_short' if bounds['min_length'] > 1 else 'missing'
+    if kind in CHOICES and (value == '' or len(message) > MAX_LISTED):
+        return 'Choose one from the list.' if value else 'Choose one.'
+    if kind == 'too_short' and bounds['min_length'] == 1:
+        return 'Enter at least one.'
     if kind in SENTENCES:
         whole = {name: _round_bound(bound) for name, bound in bounds.items()}
         return SENTENCES[kind].format(**{**whole, 'size': size})

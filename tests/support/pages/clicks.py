@@ -1,10 +1,14 @@
-"""Clicks on our buttons, which hold their text in a label; and texts that appear."""
+"""Clicks on our buttons, which hold their text in a label; entries in controls; and texts that appear."""
 
 import asyncio
+from typing import Any
 
 from nicegui import ui
+from nicegui.elements.mixins.value_element import ValueElement
 from nicegui.testing import User
 from nicegui.testing.user_interaction import UserInteraction
+
+from ui.web.components.widgets import Text
 
 
 async def see(user: User, *texts: str, retries: int = 3) -> None:
@@ -62,3 +66,22 @@ async def hide_answered(user: User) -> None:
     for dialog in dialogs:
         with user.client:
             UserInteraction(user, {dialog}, None).trigger('hide')
+
+
+def control(user: User, label: str) -> ValueElement[Any]:
+    """Return the visible control with this label, in the dialog opened last."""
+    elements = list(user.client.elements.values())
+    ids = [
+        element.props['for']
+        for element in elements
+        if element.visible and isinstance(element, Text) and (element.tag, element.text) == ('label', label)
+    ]
+    (found,) = [element for element in elements if ids and element.html_id == ids[-1]]
+    assert isinstance(found, ValueElement)
+    return found
+
+
+def enter(user: User, label: str, value: Any) -> None:
+    """Enter or choose a value in the control with this label."""
+    with user.client:
+        control(user, label).set_value(value)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from ui.formatting.values import parse_tags
+from ui.formatting.values import json_problem, parse_tags
 
 Kind = Literal[
-    'text', 'date', 'path', 'multiline', 'integer', 'number', 'boolean', 'choice', 'list', 'json', 'model'
+    *('text', 'date', 'time', 'path', 'multiline', 'integer', 'number', 'boolean', 'choice', 'choices'),
+    *('list', 'pairs', 'json', 'model'),
 ]
 KINDS_BY_TYPE: dict[str, Kind] = {
     'string': 'text',
@@ -23,7 +24,7 @@ KINDS_BY_TYPE: dict[str, Kind] = {
 }
 TEXT_KINDS: tuple[Kind, ...] = ('text', 'multiline', 'path')
 """Kinds that are bounded by length."""
-FORMATS: dict[str, Kind] = {'date': 'date', 'path': 'path'}
+FORMATS: dict[str, Kind] = {'date': 'date', 'time': 'time', 'path': 'path'}
 BUDGET = re.compile(r'budget|deadline|time_?out|max_(tokens|seconds|minutes|cost)')
 BUDGETS = 'Budgets'
 MAX_SINGLE_LINE = 4_000
@@ -85,9 +86,9 @@ class Field:
         )
 
     def parse(self, raw: Any) -> Any:
-        """Parse a control's content. Raises `ValueError` for bad JSON."""
-        if self.kind == 'boolean':
-            return bool(raw)
+        """Parse a control's content. Raises `ValueError`, which says what is wrong in a sentence."""
+        if read := READERS.get(self.kind):
+            return read(raw)
         text = str(raw)
         if self.optional and not text.strip():
             return None
@@ -99,12 +100,18 @@ class Field:
             )
         if self.kind == 'number' and (match := DECIMAL_COMMA.fullmatch(text.strip())):
             return f'{match["whole"]}.{match["part"]}'
-        return json.loads(text) if self.kind == 'json' else text
+        return self._parse_json(text) if self.kind == 'json' else text
+
+    def _parse_json(self, text: str) -> Any:
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise ValueError('Must be a number.' if self.inline else json_problem(error)) from None
 
     def format(self, value: Any) -> Any:
-        """Return the content of a control for a value: a text, or whether a box is ticked."""
-        if self.kind == 'boolean':
-            return bool(value)
+        """Return the content of a control for a value: a text, whether a box is ticked, or a list."""
+        if write := WRITERS.get(self.kind):
+            return write(value)
         if value is None:
             return ''
         if self.kind == 'list':
@@ -112,6 +119,27 @@ class Field:
         if self.kind == 'json':
             return json.dumps(value, ensure_ascii=False, indent=2)
         return f'{value:g}' if isinstance(value, float) and value.is_integer() and value < 1e6 else str(value)
+
+
+def _parse_pairs(pairs: Sequence[Sequence[str]]) -> dict[str, str]:
+    parsed: dict[str, str] = {}
+    for name, value in pairs:
+        if not name:
+            raise ValueError(f'Enter a name for “{value}”.')
+        if name in parsed:
+            raise ValueError(f'Enter {name} only once.')
+        parsed[name] = value
+    return parsed
+
+
+READERS: Mapping[Kind, Callable[[Any], Any]] = {'boolean': bool, 'choices': list, 'pairs': _parse_pairs}
+"""How the content of a control that is not a text is read."""
+WRITERS: Mapping[Kind, Callable[[Any], Any]] = {
+    'boolean': bool,
+    'choices': lambda values: list(map(str, values or ())),
+    'pairs': lambda values: [[name, str(text)] for name, text in (values or {}).items()],
+}
+"""And how it is made of a value."""
 
 
 def fields(model: type[BaseModel]) -> list[Field]:
@@ -139,7 +167,7 @@ def _make_field(
         default=merged.get('default'),
         required=required,
         optional=len(kinds) < len(parts),
-        choices=tuple(map(str, merged.get('enum', (merged['const'],) if 'const' in merged else ()))),
+        choices=tuple(map(str, _choices(merged.get('items', merged) if kind == 'choices' else merged))),
         labels=merged.get('labels', {}),
         examples=tuple(merged.get('examples', ())),
         suggestions=tuple(map(str, merged.get('suggestions', ()))),
@@ -161,16 +189,23 @@ def _resolve_alternatives(
 
 
 def _field_kind(schema: Mapping[str, Any]) -> Kind:
-    if 'enum' in schema or 'const' in schema:
-        return 'choice'
-    if schema.get('type') == 'array' and schema.get('items', {}).get('type') in KINDS_BY_TYPE:
-        return 'list'
-    if schema.get('type') == 'string' and schema.get('format') in FORMATS:
-        return FORMATS[schema['format']]
-    is_long = schema.get('maxLength', 0) > MAX_SINGLE_LINE
-    if schema.get('type') == 'string' and schema.get('multiline', is_long):
-        return 'multiline'
+    items = schema.get('items', {})
+    match schema:
+        case {'enum': _} | {'const': _}:
+            return 'choice'
+        case {'type': 'array'} if 'enum' in items or items.get('type') in KINDS_BY_TYPE:
+            return 'choices' if 'enum' in items else 'list'
+        case {'type': 'object', 'additionalProperties': {'type': 'string', **more}} if not more:
+            return 'pairs'
+        case {'type': 'string'}:
+            is_long = schema.get('maxLength', 0) > MAX_SINGLE_LINE
+            kind: Kind = 'multiline' if schema.get('multiline', is_long) else 'text'
+            return FORMATS.get(schema.get('format', ''), kind)
     return KINDS_BY_TYPE.get(schema.get('type', ''), 'json')
+
+
+def _choices(schema: Mapping[str, Any]) -> Sequence[Any]:
+    return schema.get('enum', (schema['const'],) if 'const' in schema else ())
 
 
 def _first(schema: Mapping[str, Any], *names: str) -> float | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from ui.formatting.values import as_sentence, json_problem, problems
+from ui.formatting.values import as_sentence, problems
 from ui.web.components.forms.control import Control
 from ui.web.components.forms.fields import Field, fields
 from ui.web.components.widgets import Box, Text
@@ -105,7 +105,7 @@ class Form:
             try:
                 values[name] = control.field.parse(control.raw)
             except ValueError as error:
-                unread[name] = json_problem(error)
+                unread[name] = str(error)
         try:
             parsed = self._model.model_validate(values)
         except ValidationError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ui.formatting.values import count, json_problem
+from ui.formatting.values import count
 from ui.web.components.forms.control import Control
 from ui.web.components.forms.fields import Field
 from ui.web.components.theme import button
@@ -57,8 +57,7 @@ class OverrideForm:
             try:
                 values[name] = self._fields[name].parse(raw)
             except ValueError as error:
-                number = self._fields[name].inline
-                wrong[name] = 'Must be a number.' if number else json_problem(error)
+                wrong[name] = str(error)
         self.show_problems(wrong)
         return values, wrong
 

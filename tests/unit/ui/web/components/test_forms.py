@@ -27,6 +27,9 @@ class Everything(BaseModel):
     words: list[str] = Field([], json_schema_extra={'inline': True})
     numbers: list[int] = Field([1], max_length=2)
     table: dict[str, int] = {}
+    several: list[Literal['a', 'b']] = []
+    pairs: dict[str, str] = {}
+    clock: str = Field('', json_schema_extra={'format': 'time'})
     max_tokens: int = 100
     day: str = Field('', json_schema_extra={'format': 'date'})
     folder: str = Field('', max_length=9_000, json_schema_extra={'format': 'path'})
@@ -46,7 +49,8 @@ def test_a_field_has_the_control_of_its_type():
     assert {name: field.kind for name, field in BY_NAME.items()} == {
         'text': 'text', 'page': 'multiline', 'whole': 'integer', 'part': 'number', 'ticked': 'boolean',
         'literal': 'choice', 'colour': 'choice', 'lines': 'list', 'words': 'list', 'numbers': 'list',
-        'table': 'json', 'max_tokens': 'integer', 'day': 'date', 'folder': 'path', 'bound': 'integer',
+        'table': 'json', 'several': 'choices', 'pairs': 'pairs', 'clock': 'time',
+        'max_tokens': 'integer', 'day': 'date', 'folder': 'path', 'bound': 'integer',
     }  # fmt: skip
 
 
@@ -75,6 +79,8 @@ def test_a_field_shows_its_title_help_and_limits():
         ('table', '{"a": 1}', {'a': 1}),
         ('colour', '', None),
         ('ticked', True, True),
+        ('several', ['b'], ['b']),
+        ('pairs', [['A', '1'], ['B', '']], {'A': '1', 'B': ''}),
         ('part', '0,5', '0.5'),
         ('part', '-12,25', '-12.25'),
         ('part', '1,000', '1,000'),  # a thousand, or one
@@ -90,7 +96,7 @@ def test_controls_are_read_and_written(name, raw, value):
     ('given', 'field', 'problem'),
     [
         ({'text': ''}, 'text', 'Enter at least 3 characters.'),
-        ({'text': 'ab'}, 'text', 'Enter at least 3 characters (now 2).'),
+        ({'text': 'ab'}, 'text', 'Enter at least 3 characters.'),
         ({'text': 'x' * 11}, 'text', 'Use at most 10 characters (now 11).'),
         ({'whole': '11'}, 'whole', 'Must be 10 or less.'),
         ({'whole': '-1'}, 'whole', 'Must be 0 or more.'),

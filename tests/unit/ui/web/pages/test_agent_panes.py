@@ -72,7 +72,7 @@ async def write(context: ToolContext, path: Annotated[str, Field(min_length=2)],
     [
         ('{"path": "ab"}', ''),
         ('', 'path: Fill this in.'),
-        ('{"path": "a"}', 'path: Enter at least 2 characters (now 1).'),
+        ('{"path": "a"}', 'path: Enter at least 2 characters.'),
         ('{"path": "ab", "mode": "x"}', 'mode: Must be a whole number.'),
         ('{"path": "ab", "more": 1}', 'more: Extra inputs are not permitted.'),
         ('[]', 'Must be a JSON object.'),

@@ -93,11 +93,12 @@ class LaunchFields:
         self.models.set_roles(roles)
         self.efforts.set_roles(roles)
 
-    def submit(self, *, models: bool = True) -> Launch | None:
+    def submit(self, *, models: bool = True, base: Launch | None = None) -> Launch | None:
         """Return the launch; if a field is invalid, focus the first and return None.
 
         Args:
             models: whether models and efforts matter.
+            base: the launch that these fields change.
         """
         parameters, limits, options = self.parameters.check(), self.limits.check(), self.options.check()
         roles = not models or (self.models.check() & self.efforts.check())
@@ -105,7 +106,7 @@ class LaunchFields:
             self.focus_problem()
             return None
         return replace(
-            Launch(pattern=self._pattern.name).change(options.model_dump()),
+            (base or Launch(pattern=self._pattern.name)).change(options.model_dump()),
             parameters=parameters.model_dump(mode='json'),
             models=self.models.chosen if models else {},
             effort=self.efforts.chosen if models else {},

@@ -13,9 +13,9 @@ from pydantic import BaseModel
 from ui.formatting.values import json_problem, parse_tags
 
 Kind = Literal[
-    *('text', 'date', 'time', 'path', 'multiline', 'integer', 'number', 'boolean', 'choice', 'choices'),
-    *('list', 'pairs', 'json', 'model'),
-]
+    'text', 'date', 'time', 'path', 'multiline', 'integer', 'number', 'boolean', 'choice', 'choices', 'list',
+    'pairs', 'json', 'model',
+]  # fmt: skip
 KINDS_BY_TYPE: dict[str, Kind] = {
     'string': 'text',
     'integer': 'integer',
@@ -205,7 +205,7 @@ def _field_kind(schema: Mapping[str, Any]) -> Kind:
 
 
 def _choices(schema: Mapping[str, Any]) -> Sequence[Any]:
-    return schema.get('enum', (schema['const'],) if 'const' in schema else ())
+    return [schema['const']] if 'const' in schema else list(schema.get('enum', ()))
 
 
 def _first(schema: Mapping[str, Any], *names: str) -> float | None:

@@ -12,6 +12,7 @@ from engine import Catalog
 from engine.records import Launch
 from ui.app.backend import Backend
 from ui.app.services.schedules import Schedule, SchedulePolicy
+from ui.formatting.values import capitalize
 from ui.web.components.forms.fields import TEXT_KINDS, fields
 from ui.web.components.forms.form import Form
 from ui.web.components.widgets import Box, Text
@@ -30,7 +31,7 @@ MODELS_SECONDS = 0.1
 """Seconds until the endpoints' models are asked for."""
 SHOWN_TIMES = 5
 MINUTE = 60.0
-LATE = {'group': 'Late, overlapping and failed runs'}
+LATE: Any = {'group': 'Late, overlapping and failed runs'}
 
 
 class NameField(BaseModel):
@@ -155,11 +156,10 @@ class LaunchChoice:
 
 def _pattern_model(catalog: Catalog, chosen: str) -> type[BaseModel]:
     """Return the form's model of the choice of a pattern, among those available and the one `chosen`."""
-    labels: dict[str, Any] = {name: pattern.title for name, pattern in catalog.patterns.items()}
-    names = tuple(sorted({*labels, *filter(None, [chosen])}, key=lambda name: str(labels.get(name, name))))
-    return create_model(
-        'PatternField', pattern=(Literal[names], Field(title='Pattern', json_schema_extra={'labels': labels}))
-    )
+    labels = {name: pattern.title for name, pattern in catalog.patterns.items()}
+    names = tuple(sorted({*labels, *filter(None, [chosen])}, key=lambda name: labels.get(name, name)))
+    choice: Any = Literal[names], Field(title='Pattern', json_schema_extra={'labels': {**labels}})
+    return create_model('PatternField', pattern=choice)
 
 
 class ScheduleEditor:
@@ -193,7 +193,7 @@ class ScheduleEditor:
         """Return the schedule's values; if a field is invalid, focus the first and return None."""
         policy, launch = self._policy.submit(), self._launch.submit()
         timing, name = self._timing.submit(), self._name.submit()  # upwards: the first keeps the focus
-        if not (isinstance(timing, Timing) and isinstance(policy, PolicyFields)) or None in (launch, name):
+        if not (isinstance(timing, Timing) and isinstance(policy, PolicyFields) and launch and name):
             return None
         return {
             **name.model_dump(),
@@ -239,7 +239,7 @@ class ScheduleEditor:
             with Box('next-list', 'ol'):
                 for here, there in due_words(times, spec.time_zone, self._reader, now):
                     with Box(tag='li'):
-                        Text('span', here)
+                        Text('span', capitalize(here))
                         Text('span', there, 'muted')
 
 

@@ -75,7 +75,8 @@ class StarterList(ResourceList[T]):
     def summarize(self, item: T, details: Sequence[Tick]) -> None:
         with Box('chips', 'span'):
             Text('b', item.name)
-            Text('span', item.action.pattern, 'chip')
+            pattern = self.backend().catalog.patterns.get(item.action.pattern)
+            Text('span', pattern.title if pattern else item.action.pattern, 'chip')
             if item.paused:
                 Text('span', 'Paused', 'pill paused')
         self.describe(item)

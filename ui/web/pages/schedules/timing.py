@@ -14,11 +14,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, create_model,
 from ui.app.services.schedules import Interval, ScheduleSpec
 
 ZONES = tuple(sorted(available_timezones() - {'Factory', 'localtime', 'posixrules'}))
-DAYS = {'1': 'Mon', '2': 'Tue', '3': 'Wed', '4': 'Thu', '5': 'Fri', '6': 'Sat', '0': 'Sun'}
+DAYS: dict[str, Any] = {'1': 'Mon', '2': 'Tue', '3': 'Wed', '4': 'Thu', '5': 'Fri', '6': 'Sat', '0': 'Sun'}
 """Days of the week as cron counts them."""
 LAST = 'L'
 MONTH_DAYS = {**{str(day): str(day) for day in range(1, 32)}, LAST: 'The last'}
-REPEATS: dict[str, str] = {
+REPEATS = {
     'daily': 'Every day',
     'weekdays': 'Every weekday, Monday to Friday',
     'weekly': 'On some days of the week',
@@ -47,7 +47,7 @@ class Timing(BaseModel):
 
     repeat: str = ''
     days: list[Literal['1', '2', '3', '4', '5', '6', '0']] = Field(
-        ['1'], min_length=1, title='Days', json_schema_extra={'labels': dict(DAYS), **_when('weekly')}
+        ['1'], min_length=1, title='Days', json_schema_extra={'labels': DAYS, **_when('weekly')}
     )
     day: str = ''
     at: time = Field(time(7, 30), title='Time', json_schema_extra=_when(*AT_A_TIME))
@@ -222,7 +222,7 @@ def zone_words(zone: str) -> str:
 
 def _day(day: date, today: date | None) -> str:
     if today and day - today in (timedelta(0), timedelta(days=1)):
-        return 'Today' if day == today else 'Tomorrow'
+        return 'today' if day == today else 'tomorrow'
     year = '' if today is None or day.year == today.year else f' {day.year}'
     return f'{day:%a} {day.day} {day:%b}{year}'
 

@@ -79,9 +79,9 @@ def test_due_times_are_told_by_the_readers_clock_and_by_the_schedules():
     now = datetime(2026, 12, 31, 8, tzinfo=ZoneInfo('Europe/Berlin')).timestamp()
     times = spec.next(now, 2)
     assert due_words(times, 'Europe/Berlin', 'America/Los_Angeles', now) == [
-        ('Tomorrow, 22:30', 'Fri 1 Jan, 07:30 in Berlin'),
+        ('tomorrow, 22:30', 'Fri 1 Jan, 07:30 in Berlin'),
         ('Sun 3 Jan 2027, 22:30', 'Mon 4 Jan, 07:30 in Berlin'),
     ]
-    assert due_words(times[:1], 'Europe/Berlin', 'Europe/Paris', now) == [('Tomorrow, 07:30', '')]
-    assert due_words(times[:1], 'Europe/Berlin', '', now) == [('Tomorrow, 07:30', '')]
+    assert due_words(times[:1], 'Europe/Berlin', 'Europe/Paris', now) == [('tomorrow, 07:30', '')]
+    assert due_words(times[:1], 'Europe/Berlin', '', now) == [('tomorrow, 07:30', '')]
     assert due_words(times[:1], 'UTC', 'Asia/Kolkata', now)[0][1].endswith(' UTC')

@@ -115,7 +115,11 @@ class LaunchFields:
 
     def show_problems(self, problems: Mapping[str, str]) -> None:
         """Show each problem at its field: `models.judge`, `budget.tokens`, or a parameter's own name."""
-        parts = {'models': self.models, 'effort': self.efforts, 'budget': self.limits}
+        parts: dict[str, Models | Efforts | Form] = {
+            'models': self.models,
+            'effort': self.efforts,
+            'budget': self.limits,
+        }
         by_part: dict[str, dict[str, str]] = {part: {} for part in ('', *parts)}
         for name, problem in problems.items():
             part, _, field = name.partition('.')

@@ -143,20 +143,27 @@ def test_a_draft_is_kept_until_its_run_starts_and_never_overwrites_newer_typing(
     run_paused_from_its_checkbox(form, 'Meta')
 
 
-def test_the_run_button_and_the_cost_stay_visible_and_cover_no_focused_field(page, server):
+def test_the_run_button_and_the_cost_stay_visible_and_cover_no_field_in_use(page, server):
     page.goto(f'{server.url}/launch/parallel-review')
-    for width, height in ((1440, 900), (1024, 768), (390, 844)):
+    run = page.get_by_role('button', name='Run', exact=True)
+    with_keyboard = (390, 500)
+    for width, height in ((1440, 900), (1024, 768), (390, 844), with_keyboard):
         page.set_viewport_size({'width': width, 'height': height})
-        expect(page.get_by_role('button', name='Run', exact=True)).to_be_in_viewport(ratio=1)
-        expect(page.get_by_text('Simulated: the scripted model answers')).to_be_in_viewport()
-        page.get_by_label('Task').fill('Something')
-        for field in page.locator('.launch-form :is(input, textarea, select):visible').all():
-            field.focus()
-            covered = field.evaluate(
-                """(field) => field.getBoundingClientRect().bottom
+        if (width, height) != with_keyboard:  # where it follows the last field instead
+            expect(run).to_be_in_viewport(ratio=1)
+            expect(page.get_by_text('Simulated: the scripted model answers')).to_be_in_viewport()
+        page.get_by_label('Task').fill('ab')
+        run.click()
+        expect(page.get_by_text('Enter at least 3 characters.')).to_be_in_viewport(ratio=1)
+        for part in page.locator('.launch-form :is(input, textarea, select, .problem):visible').all():
+            part.evaluate('(part) => part.matches(".problem") || part.focus()')
+            covered = part.evaluate(
+                """(part) => part.getBoundingClientRect().bottom
                     - document.querySelector('.form-foot').getBoundingClientRect().top"""
             )
-            assert covered <= 0, width
+            assert covered <= 0, (width, height)
+    page.get_by_label('Task').focus()
+    expect(run).not_to_be_in_viewport()
 
 
 def test_a_field_is_shown_only_where_it_has_an_effect(page, server):

@@ -92,7 +92,8 @@ def _choice(
     title: str, default: str, labels: Mapping[str, str], *, description: str = '', **extra: Any
 ) -> Any:
     shown = {value: text for value, text in labels.items() if text}
-    field = Field(default, title=title, description=description, json_schema_extra={'labels': shown, **extra})
+    more: Any = {'labels': shown, **extra}
+    field = Field(default, title=title, description=description, json_schema_extra=more)
     return Literal[tuple(labels)], field
 
 

@@ -85,7 +85,7 @@ def test_the_last_step_is_explained_and_keys_move_everything(page, finished):
     expect(count(page)).to_contain_text(f'5 / {STEPS}')
     expect(page).to_have_url(f'{finished}?at=5')
     expect(page.locator('.step-number')).to_have_text('Step 5')
-    expect(page.locator('.diagram .state.active')).to_have_attribute('id', 's:researching')
+    expect(page.locator('.diagram .state.active')).to_have_attribute('id', 's:researching.using_tools')
     page.keyboard.press('ArrowLeft')
     expect(page.locator('.step-number')).to_have_text('Step 4')
     page.keyboard.press('End')
@@ -166,8 +166,9 @@ def test_pause_step_resume_and_cancel(page, new_server):
     page.get_by_label('Reason').fill('seen enough')
     page.get_by_label('Reason').press('Enter')
     status(page, 'Cancelled')
-    expect(page.get_by_role('button', name='Retry')).to_be_focused()  # in place of Cancel
-    expect(page.locator('.run-controls').get_by_role('button', name='Pause', exact=True)).to_be_hidden()
+    controls = page.locator('.run-controls')
+    expect(controls.get_by_role('button', name='Retry')).to_be_focused()  # in place of Cancel
+    expect(controls.get_by_role('button', name='Pause', exact=True)).to_be_hidden()
     page.get_by_label('Show', exact=True).select_option(label='Transcript')
     expect(page.locator('.transcript .human').last).to_contain_text('cancelled the run: seen enough')
 

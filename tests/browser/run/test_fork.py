@@ -154,7 +154,7 @@ def test_problems_and_equal_variants_start_nothing_by_mistake(page: Page, run: s
     expect(page.locator('.notice')).to_contain_text('The run had ended')  # forked where it can continue
     change(page, 'Rounds', 'many')
     problem = page.locator('.field', has_text='Rounds').locator('.problem')
-    expect(problem).to_have_text('Must be a number.')
+    expect(problem).to_have_text('Enter a number.')
     page.get_by_role('button', name='Start fork').click()
     expect(page.get_by_label('Rounds', exact=True)).to_be_focused()
     change(page, 'Rounds', '"two"')

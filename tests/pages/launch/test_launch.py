@@ -106,7 +106,7 @@ async def test_a_budget_is_applied_and_reused(pages, conductor, launchers):
         form.controls['topic'].set_content('trams', by_user=True)
         named['tokens'].set_content('0', by_user=True)
     click(pages, 'Run')
-    await pages.should_see('Must be 1 or more.')
+    await pages.should_see('Enter 1 or more.')
     with pages:
         for name, value in (('tokens', '5000'), ('cost', '0.5'), ('warn', '60')):
             named[name].set_content(value, by_user=True)

@@ -99,7 +99,7 @@ class Control:
 
     def _draw_help(self) -> None:
         field = self.field
-        words = [field.help.rstrip('.'), field.bounds]
+        words = [field.help.rstrip('.')]
         if field.kind == 'list':
             words.append('Separated by commas' if field.inline else 'One entry per line')
         help_text = '. '.join(word for word in words if word)

@@ -54,29 +54,12 @@ class Field:
     minimum: float | None = None
     maximum: float | None = None
     """Upper bound of a number, or of a text's length."""
-    exclusive_minimum: bool = False
-    """Whether a number must be greater than `minimum`."""
     inline: bool = False
     """On one line: a comma-separated list, or a number in JSON."""
     when: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Other fields and the values with which this one has an effect; otherwise it is hidden."""
     group: str = ''
     """The collapsible section it is in, or ''."""
-
-    @property
-    def bounds(self) -> str:
-        """The permitted length or range in words; '' if there is none."""
-        if self.kind in TEXT_KINDS:
-            return ''  # said once it is broken
-        if self.minimum is not None and self.exclusive_minimum:
-            return f'More than {self.minimum:,}' + (
-                f', at most {self.maximum:,}' if self.maximum is not None else ''
-            )
-        if self.minimum is not None and self.maximum is not None:
-            return f'{self.minimum:,} to {self.maximum:,}'
-        if self.minimum is not None:
-            return f'At least {self.minimum:,}'
-        return f'At most {self.maximum:,}' if self.maximum is not None else ''
 
     def label(self, choice: str) -> str:
         """Return the label of a choice; without one, its value, with words capitalized."""
@@ -106,7 +89,7 @@ class Field:
         try:
             return json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise ValueError('Must be a number.' if self.inline else json_problem(error)) from None
+            raise ValueError('Enter a number.' if self.inline else json_problem(error)) from None
 
     def format(self, value: Any) -> Any:
         """Return the content of a control for a value: a text, whether a box is ticked, or a list."""
@@ -172,7 +155,6 @@ def _make_field(
         examples=tuple(merged.get('examples', ())),
         suggestions=tuple(map(str, merged.get('suggestions', ()))),
         minimum=_first(merged, 'minimum', 'exclusiveMinimum', 'minLength'),
-        exclusive_minimum='exclusiveMinimum' in merged,
         maximum=_first(merged, 'maximum', 'exclusiveMaximum', 'maxLength'),
         inline=bool(merged.get('inline')),
         when={name: tuple(map(str, values)) for name, values in merged.get('when', {}).items()},

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from ui.formatting.values import as_sentence, problems
+from ui.formatting.values import problem_sentence, problems
 from ui.web.components.forms.control import Control
 from ui.web.components.forms.fields import Field, fields
 from ui.web.components.widgets import Box, Text
@@ -113,10 +113,12 @@ class Form:
         return (None, unread) if unread else (parsed, {})
 
     def show_problems(self, problems: Mapping[str, str]) -> None:
-        """Show problems that were found elsewhere, each as a sentence."""
+        """Show problems that were found elsewhere, each as a sentence that says what would fit."""
         for control in self.controls.values():
             control.visited = True  # All are submitted: moving between them must not check them again.
-        self._mark_problems({name: as_sentence(problem) for name, problem in problems.items()}, lenient=False)
+        self._mark_problems(
+            {name: problem_sentence(problem) for name, problem in problems.items()}, lenient=False
+        )
 
     def focus_problem(self) -> None:
         """Focus the first field with a problem."""

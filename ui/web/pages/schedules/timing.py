@@ -1,4 +1,4 @@
-"""When a schedule is due: the fields of its form, to and from a `ScheduleSpec`, and due times in words."""
+"""When a schedule is due: the fields of its form, and due times in words."""
 
 from __future__ import annotations
 
@@ -75,12 +75,12 @@ def timing_model(spec: ScheduleSpec | None, zone: str) -> type[Timing]:
 
     Due times that no fields can say are offered as they are.
     """
-    kept = {'kept': f'As it is: {spec.explain()}'} if spec and timing_of(spec)['repeat'] == 'kept' else {}
+    as_is = {'kept': f'As it is: {spec.explain()}'} if spec and timing_of(spec)['repeat'] == 'kept' else {}
     at_a_time = _when(*AT_A_TIME, 'cron')
     return create_model(
         'Timing',
         __base__=Timing,
-        repeat=_choice('Repeat', 'weekdays', {**kept, **REPEATS}),
+        repeat=_choice('Repeat', 'weekdays', {**as_is, **REPEATS}),
         day=_choice('Day of the month', '1', MONTH_DAYS, description=MONTHLY_HELP, **_when('monthly')),
         time_zone=_choice(
             'Time zone', zone if zone in ZONES else 'UTC', dict.fromkeys(ZONES, ''), **at_a_time
@@ -91,8 +91,8 @@ def timing_model(spec: ScheduleSpec | None, zone: str) -> type[Timing]:
 def _choice(
     title: str, default: str, labels: Mapping[str, str], *, description: str = '', **extra: Any
 ) -> Any:
-    shown = {value: text for value, text in labels.items() if text}
-    more: Any = {'labels': shown, **extra}
+    titles = {value: text for value, text in labels.items() if text}
+    more: Any = {'labels': titles, **extra}
     field = Field(default, title=title, description=description, json_schema_extra=more)
     return Literal[tuple(labels)], field
 

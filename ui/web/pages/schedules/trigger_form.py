@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 from engine.records import split_pointer
 from ui.app.backend import Backend
 from ui.app.services.schedules import KINDS, Trigger
-from ui.formatting.values import as_sentence, json_problem
+from ui.formatting.values import json_problem, problem_sentence
 from ui.web.components.forms.form import Form
 from ui.web.components.theme import button
 from ui.web.components.widgets import Box, NativeSelect, Text, set_attributes
@@ -97,7 +97,7 @@ class ParameterMapping:
 
     def show_problem(self, problem: str) -> None:
         """Show a problem with the mapping; '' for none."""
-        self._problem.show(as_sentence(problem))
+        self._problem.show(problem_sentence(problem))
 
     def _draw(self) -> None:
         free = [name for name in self._parameters if name not in self.mapping]
@@ -202,9 +202,9 @@ class TriggerEditor:
 
 def example_fields(text: str) -> dict[str, str]:
     """Return the fields of an example in JSON, in words, by pointer: first those with one value."""
-    found = dict(islice(_walk(json.loads(text), ''), MAX_FIELDS)) if text else {}
-    single = {pointer: words for pointer, words in found.items() if ': ' in words}
-    return {**single, **found, '': WHOLE}
+    described = dict(islice(_walk(json.loads(text), ''), MAX_FIELDS)) if text else {}
+    single = {pointer: words for pointer, words in described.items() if ': ' in words}
+    return {**single, **described, '': WHOLE}
 
 
 def _walk(value: Any, pointer: str) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from nicegui.elements.mixins.value_element import ValueElement
 
 from engine.models import EFFORT_LEVELS, EFFORT_SYNTAX, is_effort
 from ui.formatting.steps import role_title
-from ui.formatting.values import as_sentence, count
+from ui.formatting.values import count, problem_sentence
 from ui.web.components.elements import Combobox
 from ui.web.components.forms.control import Control
 from ui.web.components.forms.fields import Field
@@ -70,7 +70,7 @@ class Efforts(RoleFields[EffortControl]):
 
     def _check_control(self, control: EffortControl) -> bool:
         effort = str(control.raw).strip()
-        problem = '' if not effort or is_effort(effort) else as_sentence(EFFORT_SYNTAX)
+        problem = '' if not effort or is_effort(effort) else problem_sentence(EFFORT_SYNTAX)
         control.show_problem(problem, lenient=False)
         return not problem
 

@@ -1,4 +1,4 @@
-"""LaunchFields: what a run of one pattern is started with, for the launch form, schedules and triggers."""
+"""LaunchFields: what a run is started with, for the launch form, schedules and triggers."""
 
 from __future__ import annotations
 

@@ -83,12 +83,13 @@ class Form:
     def _update_applicable(self) -> None:
         """Show only the fields that have an effect, given the values of the others."""
         for control in self.controls.values():
-            control.set_applicable(
-                all(
-                    other not in self.controls or str(self.controls[other].raw) in values
-                    for other, values in control.field.when.items()
-                )
-            )
+            control.set_applicable(self._is_applicable(control.field))
+
+    def _is_applicable(self, field: Field) -> bool:
+        return all(
+            other not in self.controls or str(self.controls[other].raw) in values
+            for other, values in field.when.items()
+        )
 
     def submit(self) -> BaseModel | None:
         """Return the parsed model; if something is invalid, focus the first problem and return None."""
@@ -102,8 +103,11 @@ class Form:
         values: dict[str, Any] = {}
         unread: dict[str, str] = {}
         for name, control in self.controls.items():
+            field = control.field
             try:
-                values[name] = control.field.parse(control.raw)
+                # What is hidden cannot be corrected: there, the default counts.
+                hidden = not field.required and not self._is_applicable(field)
+                values[name] = field.parse(field.format(field.default) if hidden else control.raw)
             except ValueError as error:
                 unread[name] = str(error)
         try:

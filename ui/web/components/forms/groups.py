@@ -84,7 +84,7 @@ class PairRows(Group[list[list[str]]]):
                 ),
                 text_input(value, aria_label='Value', placeholder='Value', spellcheck='false'),
             )
-            drop = button('', icon='close', kind='quiet small', label='Remove')
+            drop = button('', icon='close', kind='quiet small', label='Remove row')
         self._rows.append(parts)
         for part in parts:
             part.on_value_change(lambda _: self.set_value(self._entered()))

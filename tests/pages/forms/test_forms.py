@@ -1,12 +1,13 @@
-"""Forms in a simulated browser: fields that have no effect."""
+"""Forms in a simulated browser: fields that have no effect, and values inside lists and objects."""
 
 from typing import Literal
 
 from nicegui import ui
 from pydantic import BaseModel, Field
 
-from tests.support.pages.clicks import control, enter, see
+from tests.support.pages.clicks import control, enter, labelled, press_labelled, see
 from ui.web.components.forms.form import Form
+from ui.web.components.forms.nested import NestedFields
 
 
 class Connection(BaseModel):
@@ -30,3 +31,30 @@ async def test_a_hidden_field_counts_as_its_default_and_keeps_its_content(pages)
     assert submitted == [Connection(kind='address')]
     enter(pages, 'Kind', 'program')
     assert control(pages, 'Seconds').value == '-1'
+
+
+async def test_values_inside_a_list_keep_their_kind_and_entries_come_and_go(pages):
+    drafts = [{'text': 'Trams', 'score': 3, 'final': False, 'note': None}]
+    drawn = []
+
+    @ui.page('/nested')
+    def show():
+        drawn.append(NestedFields('Drafts', drafts))
+
+    def write(label, text):
+        with pages.client:
+            labelled(pages, label)[0].set_value(text)
+
+    await pages.open('/nested')
+    write('Drafts, Entry 1, Text', 'Buses')
+    write('Drafts, Entry 1, Score', '4.5')
+    press_labelled(pages, 'Add entry: Drafts')
+    write('Drafts, Entry 2, Text', 'Trains')
+    write('Drafts, Entry 2, Score', 'many')
+    assert drawn[-1].value == [
+        {'text': 'Buses', 'score': 4.5, 'final': False, 'note': None},
+        {'text': 'Trains', 'score': 'many', 'final': False, 'note': None},
+    ]
+    press_labelled(pages, 'Remove: Drafts, Entry 1')
+    assert [draft['text'] for draft in drawn[-1].value] == ['Trains']
+    assert drafts[0]['text'] == 'Trams'

@@ -56,6 +56,17 @@ def answer(user: User, text: str) -> None:
     raise AssertionError(f'no open dialog has a button that says {text!r}')
 
 
+def open_fold(user: User, title: str) -> None:
+    """Open the fold with this title, which may draw its content only then."""
+    for label in user.find(content=title).elements:
+        for element in label.ancestors():
+            if element.tag == 'details':
+                with user.client:
+                    UserInteraction(user, {element}, None).trigger('toggle')
+                return
+    raise AssertionError(f'no fold has the title {title!r}')
+
+
 async def hide_answered(user: User) -> None:
     """Wait until all dialogs are answered, and report them hidden, as a browser does."""
     dialogs = [element for element in user.client.elements.values() if isinstance(element, ui.dialog)]

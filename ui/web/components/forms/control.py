@@ -14,6 +14,7 @@ from ui.formatting.values import as_sentence
 from ui.web.components.elements import Combobox
 from ui.web.components.forms.fields import TEXT_KINDS, Field
 from ui.web.components.forms.groups import PairRows, Toggles
+from ui.web.components.forms.nested import NestedFields
 from ui.web.components.menus import PickerItem, picker
 from ui.web.components.theme import button
 from ui.web.components.widgets import (
@@ -34,7 +35,7 @@ FOCUS = """setTimeout(() => {
     if (fold) fold.open = true;
     control?.focus({ preventScroll: STILL });
 })"""
-GROUPED_KINDS = 'choices', 'pairs'
+GROUPED_KINDS = 'choices', 'pairs', 'nested'
 """Kinds whose control has several parts, which share the label."""
 MAX_SELECT = 40
 """Maximum number of choices of a select; more are searched by typing."""
@@ -74,6 +75,8 @@ class Control:
         field, start = self.field, self.field.format(self.field.default)
         if field.kind == 'boolean':
             return ui.checkbox(field.title, value=start)
+        if field.kind == 'nested':
+            return NestedFields(field.title, start, field.new)
         if field.choices or field.kind == 'pairs':
             return self._draw_choice(start)
         if field.kind in ('integer', 'number'):

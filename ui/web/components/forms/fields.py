@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -14,7 +15,7 @@ from ui.formatting.values import json_problem, parse_tags
 
 Kind = Literal[
     'text', 'date', 'time', 'path', 'multiline', 'integer', 'number', 'boolean', 'choice', 'choices', 'list',
-    'pairs', 'json', 'model',
+    'pairs', 'nested', 'json', 'model',
 ]  # fmt: skip
 KINDS_BY_TYPE: dict[str, Kind] = {
     'string': 'text',
@@ -22,6 +23,8 @@ KINDS_BY_TYPE: dict[str, Kind] = {
     'number': 'number',
     'boolean': 'boolean',
 }
+EMPTY_VALUES: dict[str, Any] = {'integer': 0, 'number': 0, 'boolean': False, 'array': [], 'object': {}}
+"""By type in JSON Schema; of all others, the empty text."""
 TEXT_KINDS: tuple[Kind, ...] = ('text', 'multiline', 'path')
 """Kinds that are bounded by length."""
 FORMATS: dict[str, Kind] = {'date': 'date', 'time': 'time', 'path': 'path'}
@@ -58,6 +61,8 @@ class Field:
     """On one line: a comma-separated list, or a number in JSON."""
     when: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Other fields and the values with which this one has an effect; otherwise it is hidden."""
+    new: Any = None
+    """An entry without content, of a list of objects."""
     group: str = ''
     """The collapsible section it is in, or ''."""
 
@@ -115,12 +120,18 @@ def _parse_pairs(pairs: Sequence[Sequence[str]]) -> dict[str, str]:
     return parsed
 
 
-READERS: Mapping[Kind, Callable[[Any], Any]] = {'boolean': bool, 'choices': list, 'pairs': _parse_pairs}
+READERS: Mapping[Kind, Callable[[Any], Any]] = {
+    'boolean': bool,
+    'choices': list,
+    'pairs': _parse_pairs,
+    'nested': deepcopy,
+}
 """How the content of a control that is not a text is read."""
 WRITERS: Mapping[Kind, Callable[[Any], Any]] = {
     'boolean': bool,
     'choices': lambda values: list(map(str, values or ())),
     'pairs': lambda values: [[name, str(text)] for name, text in (values or {}).items()],
+    'nested': lambda value: deepcopy(value) if value is not None else [],
 }
 """And how it is made of a value."""
 
@@ -141,7 +152,7 @@ def _make_field(
     parts = list(_resolve_alternatives(definition, defined))
     kinds = [part for part in parts if part.get('type') != 'null']
     merged: dict[str, Any] = {**(kinds[0] if len(kinds) == 1 else {}), **definition}
-    kind = _field_kind(merged)
+    kind = _field_kind(merged, defined)
     return Field(
         name=name,
         kind=kind,
@@ -158,6 +169,7 @@ def _make_field(
         maximum=_first(merged, 'maximum', 'exclusiveMaximum', 'maxLength'),
         inline=bool(merged.get('inline')),
         when={name: tuple(map(str, values)) for name, values in merged.get('when', {}).items()},
+        new=_new_value(merged.get('items', {}), defined) if kind == 'nested' else None,
         group=merged.get('group') or (BUDGETS if BUDGET.search(name) else ''),
     )
 
@@ -170,13 +182,15 @@ def _resolve_alternatives(
         yield defined.get(part['$ref'].rpartition('/')[2], {}) if '$ref' in part else part
 
 
-def _field_kind(schema: Mapping[str, Any]) -> Kind:
-    items = schema.get('items', {})
+def _field_kind(schema: Mapping[str, Any], defined: Mapping[str, Any]) -> Kind:
+    (items, *_) = _resolve_alternatives(schema.get('items', {}), defined)
     match schema:
         case {'enum': _} | {'const': _}:
             return 'choice'
         case {'type': 'array'} if 'enum' in items or items.get('type') in KINDS_BY_TYPE:
             return 'choices' if 'enum' in items else 'list'
+        case {'type': 'array'} if items.get('properties'):
+            return 'nested'
         case {'type': 'object', 'additionalProperties': {'type': 'string', **more}} if not more:
             return 'pairs'
         case {'type': 'string'}:
@@ -184,6 +198,19 @@ def _field_kind(schema: Mapping[str, Any]) -> Kind:
             kind: Kind = 'multiline' if schema.get('multiline', is_long) else 'text'
             return FORMATS.get(schema.get('format', ''), kind)
     return KINDS_BY_TYPE.get(schema.get('type', ''), 'json')
+
+
+def _new_value(schema: Mapping[str, Any], defined: Mapping[str, Any]) -> Any:
+    """Return a value of this schema without content."""
+    if 'default' in schema:
+        return deepcopy(schema['default'])
+    parts = list(_resolve_alternatives(schema, defined))
+    if any(part.get('type') == 'null' for part in parts):
+        return None
+    part = parts[0]
+    if properties := part.get('properties'):
+        return {name: _new_value(inner, defined) for name, inner in properties.items()}
+    return next(iter(_choices(part)), deepcopy(EMPTY_VALUES.get(part.get('type', ''), '')))
 
 
 def _choices(schema: Mapping[str, Any]) -> Sequence[Any]:

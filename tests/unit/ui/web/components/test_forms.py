@@ -15,6 +15,13 @@ class Colour(Enum):
     BLUE = 'blue'
 
 
+class Part(BaseModel):
+    text: str
+    score: int = Field(3, ge=1)
+    colour: Colour
+    notes: list[str]
+
+
 class Everything(BaseModel):
     text: str = Field(min_length=3, max_length=10, title='A text', description='Any words', examples=['abc'])
     page: str = Field('', json_schema_extra={'multiline': True})
@@ -29,6 +36,7 @@ class Everything(BaseModel):
     words: list[str] = Field([], json_schema_extra={'inline': True})
     numbers: list[int] = Field([1], max_length=2)
     table: dict[str, int] = {}
+    parts: list[Part] = []
     several: list[Literal['a', 'b']] = []
     pairs: dict[str, str] = {}
     clock: str = Field('', json_schema_extra={'format': 'time'})
@@ -59,7 +67,7 @@ def test_a_field_has_the_control_of_its_type():
         'text': 'text', 'page': 'multiline', 'whole': 'integer', 'large': 'number', 'word': 'text',
         'part': 'number', 'ticked': 'boolean',
         'literal': 'choice', 'colour': 'choice', 'lines': 'list', 'words': 'list', 'numbers': 'list',
-        'table': 'json', 'several': 'choices', 'pairs': 'pairs', 'clock': 'time',
+        'table': 'json', 'parts': 'nested', 'several': 'choices', 'pairs': 'pairs', 'clock': 'time',
         'max_tokens': 'integer', 'day': 'date', 'folder': 'path', 'bound': 'integer',
     }  # fmt: skip
 
@@ -73,6 +81,7 @@ def test_a_field_has_its_title_help_and_choices():
     assert BY_NAME['text'].required and not BY_NAME['page'].required
     assert BY_NAME['part'].optional and not BY_NAME['whole'].optional
     assert BY_NAME['bound'].when == {'literal': ('b',)} and not BY_NAME['whole'].when
+    assert BY_NAME['parts'].new == {'text': '', 'score': 3, 'colour': 'red', 'notes': []}
     assert BY_NAME['colour'].choices == ('red', 'blue')
     assert (BY_NAME['max_tokens'].group, BY_NAME['whole'].group) == ('Budgets', '')
 
@@ -84,6 +93,7 @@ def test_a_field_has_its_title_help_and_choices():
         ('lines', 'a\n\n b, c \n', ['a', 'b, c']),
         ('words', 'a, b,a', ['a', 'b']),
         ('table', '{"a": 1}', {'a': 1}),
+        ('parts', [{'text': 'a'}], [{'text': 'a'}]),
         ('colour', '', None),
         ('ticked', True, True),
         ('several', ['b'], ['b']),

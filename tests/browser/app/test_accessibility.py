@@ -24,6 +24,7 @@ PAGES = {
     'drafts': '{run}/drafts',
     'past': '{run}?at=9&inspect=memory',
     'fork': '{run}/fork?at=9',
+    'test': '{run}/test',
     'family': '{run}/family',
     'compare': '/compare?a={id}&b={id}',
 }

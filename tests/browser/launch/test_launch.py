@@ -145,6 +145,8 @@ def test_a_draft_is_kept_until_its_run_starts_and_never_overwrites_newer_typing(
 
 def test_the_run_button_and_the_cost_stay_visible_and_cover_no_field_in_use(page, server):
     page.goto(f'{server.url}/launch/parallel-review')
+    for fold in ('Models', 'Reasoning effort', 'Options'):
+        page.locator('.fold > summary', has_text=fold).click()
     run = page.get_by_role('button', name='Run', exact=True)
     with_keyboard = (390, 500)
     for width, height in ((1440, 900), (1024, 768), (390, 844), with_keyboard):

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from engine.history import Expectations
 from engine.records import Shape, Status
+from ui.formatting.diagram.folding import closed_states
 from ui.formatting.steps import path_text
 from ui.formatting.values import STATUS_TEXT
 from ui.web.components.forms.form import Form
@@ -108,7 +109,7 @@ def _outcome_model(expect: Expectations) -> type[BaseModel]:
 
 def _states_model(paths: Sequence[str], shape: Shape) -> type[BaseModel]:
     """Return a model with two fields for each state: whether it is visited, and how often at most."""
-    agents = tuple(f'{state.path}.' for state in shape.states if state.role)
+    agents = tuple(f'{path}.' for path in closed_states(shape))
     shown: dict[str, Any] = {}
     for place, path in enumerate(paths):
         visit, group = f'visit_{place}', INNER if path.startswith(agents) else ''

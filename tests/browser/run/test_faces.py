@@ -67,6 +67,7 @@ def test_a_key_turns_to_the_other_face_which_is_kept(page, finished):
     page.keyboard.press('d')
     expect(page.locator('.inspector')).to_be_visible()
     expect(page.locator('.story .decision').first).to_be_hidden()
+    expect(page.get_by_role('region', name='Result')).to_be_hidden()
     page.reload()
     expect(page.locator('.run-grid')).to_have_attribute('data-face', 'debug')
     page.get_by_role('button', name='Watch').click()

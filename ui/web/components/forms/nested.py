@@ -125,6 +125,7 @@ class NestedFields(Group[Any]):
     def _drop(self, path: Path) -> None:
         *above, place = path
         list_path = tuple(above)
+        self._open = {fold for fold in self._open if fold[: len(list_path)] != list_path}  # they move up
         self._set(list_path, [part for n, part in enumerate(self._entries(list_path)) if n != place])
 
 
@@ -147,7 +148,7 @@ def _read_number(text: str) -> Any:
         number = json.loads(text)
     except (ValueError, TypeError):
         return text
-    return number if isinstance(number, int | float) else text
+    return number if isinstance(number, int | float) and not isinstance(number, bool) else text
 
 
 def _blank(value: Any) -> Any:

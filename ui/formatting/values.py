@@ -250,11 +250,15 @@ def problems(error: ValidationError) -> dict[str, str]:
     for item in error.errors(include_url=False):
         place = item['loc']
         problem = describe_problem(str(item['type']), item.get('ctx', {}), item.get('input'), item['msg'])
-        if len(place) > 1:
-            entry = place[1] + 1 if isinstance(place[1], int) else place[1]
-            problem = f'Entry {entry}: {problem}'
+        if inside := ', '.join(map(part_title, place[1:])):
+            problem = f'{inside}: {problem}'
         by_field.setdefault(str(place[0]) if place else '', problem)
     return by_field
+
+
+def part_title(part: str | int) -> str:
+    """Return a name for a part of a value: Entry 2, Max rounds."""
+    return f'Entry {part + 1}' if isinstance(part, int) else capitalize(part.replace('_', ' '))
 
 
 def describe_problem(kind: str, bounds: Mapping[str, Any], value: Any, message: str) -> str:

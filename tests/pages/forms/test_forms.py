@@ -55,6 +55,6 @@ async def test_values_inside_a_list_keep_their_kind_and_entries_come_and_go(page
         {'text': 'Buses', 'score': 4.5, 'final': False, 'note': None},
         {'text': 'Trains', 'score': 'many', 'final': False, 'note': None},
     ]
-    press_labelled(pages, 'Remove: Drafts, Entry 1')
+    press_labelled(pages, 'Remove entry: Drafts, Entry 1')
     assert [draft['text'] for draft in drawn[-1].value] == ['Trains']
     assert drafts[0]['text'] == 'Trams'

@@ -11,7 +11,7 @@ from typing import Any
 from nicegui import ui
 from nicegui.elements.mixins.value_element import ValueElement
 
-from ui.formatting.values import count
+from ui.formatting.values import count, part_title
 from ui.web.components.forms.groups import Group
 from ui.web.components.theme import button
 from ui.web.components.widgets import Box, Text, set_attributes, text_area, text_input
@@ -52,10 +52,10 @@ class NestedFields(Group[Any]):
         match value:
             case dict():
                 for name, part in value.items():
-                    self._draw_part(_title(name), part, (*path, name))
+                    self._draw_part(part_title(name), part, (*path, name))
             case list():
                 for place, part in enumerate(value):
-                    self._draw_part(_title(place), part, (*path, place))
+                    self._draw_part(part_title(place), part, (*path, place))
                 with Box():
                     add = button(ADD, icon='add', kind='small', aria_label=f'{ADD}: {self._name(path)}')
                     add.on('click', lambda: self._add(path))
@@ -67,7 +67,7 @@ class NestedFields(Group[Any]):
             with Box():
                 with Box('values-head'):
                     Text('span', title, 'muted small')
-                    self._draw_drop(title, path)
+                    self._draw_drop(path)
                 self._draw_leaf(value, path)
             return
         with Box('fold', 'details', open=path in self._open) as fold:
@@ -76,12 +76,16 @@ class NestedFields(Group[Any]):
                 Text('span', _excerpt(value), 'muted brief')
             with Box('values'):
                 self._draw_value(value, path)
-                self._draw_drop(title, path)
+                with Box():
+                    self._draw_drop(path, 'Remove entry')
         fold.on('toggle', lambda event: self._remember(path, event.args), js_handler=TOGGLED)
 
-    def _draw_drop(self, title: str, path: Path) -> None:
+    def _draw_drop(self, path: Path, text: str = '') -> None:
+        """Draw the button that removes an entry of a list."""
         if isinstance(path[-1], int):
-            drop = button('', icon='close', kind='quiet small', label=f'Remove: {self._name(path)}')
+            drop = button(
+                text, icon='close', kind='quiet small', aria_label=f'Remove entry: {self._name(path)}'
+            )
             drop.on('click', lambda: self._drop(path))
 
     def _remember(self, path: Path, is_open: bool) -> None:
@@ -89,7 +93,7 @@ class NestedFields(Group[Any]):
 
     def _name(self, path: Path) -> str:
         """Return the accessible name of a value: Drafts, Entry 1, Text."""
-        return ', '.join([self._title, *map(_title, path)])
+        return ', '.join([self._title, *map(part_title, path)])
 
     def _draw_leaf(self, value: Any, path: Path) -> None:
         leaf, read = _draw_control(value)
@@ -170,10 +174,6 @@ def _excerpt(value: Any) -> str:
     parts = value.values() if isinstance(value, dict) else value
     text = ' · '.join(str(part) for part in parts if isinstance(part, str | int | float) and part != '')
     return shorten(text, SHORT_TEXT, placeholder='…') or count(len(value), 'value')
-
-
-def _title(part: str | int) -> str:
-    return f'Entry {part + 1}' if isinstance(part, int) else part.replace('_', ' ').capitalize()
 
 
 def count_values(value: Any) -> int:

@@ -128,6 +128,11 @@ def test_controls_are_read_and_written(name, raw, value):
         ({'literal': ''}, 'literal', 'Choose one.'),
         ({'numbers': ['1', 'x']}, 'numbers', 'Entry 2: Enter a whole number.'),
         ({'numbers': ['1', '2', '3']}, 'numbers', 'Enter at most 2 entries (now 3).'),
+        (
+            {'parts': [{'text': 'a', 'score': 'x', 'colour': 'red', 'notes': []}]},
+            'parts',
+            'Entry 1, Score: Enter a whole number.',
+        ),
         ({'whole': '7'}, '', 'Seven is taken.'),
     ],
 )

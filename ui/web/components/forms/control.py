@@ -31,8 +31,9 @@ HARD_LIMIT = '200000'
 """Maximum number of characters in a control: longer values do not fit into one message."""
 FOCUS = """setTimeout(() => {
     if (STILL && document.activeElement?.matches("input, select, textarea")) return;  // A person was quicker.
-    const control = document.getElementById("ID"), fold = control?.closest("details");
-    if (fold) fold.open = true;
+    const place = document.getElementById("ID");
+    const control = place?.matches("[role=group]") ? place.querySelector("input, textarea, button") : place;
+    for (let fold = control; (fold = fold?.parentElement?.closest("details")); ) fold.open = true;
     control?.focus({ preventScroll: STILL });
 })"""
 GROUPED_KINDS = 'choices', 'pairs', 'nested'

@@ -22,8 +22,12 @@ class Rehearsing(Protocol):
             Mapping[str, Any] | None,
             Field(description='Parameters that the chart depends on; others have their defaults.'),
         ] = None,
+        models: Annotated[
+            Mapping[str, str] | None,
+            Field(description='Models by role, whose prices and fallbacks the cost rests on.'),
+        ] = None,
     ) -> Rehearsal:
-        """Check the chart of a pattern, and find a way to each of its states. Nothing is run.
+        """Check the chart of a pattern, find a way to each of its states, and say what a run costs at most.
 
         Raises:
             UnknownPattern

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from engine.models import CHARACTERS_A_TOKEN
+from engine.operations.rehearsal import Cost, Figures
 from engine.records import Gauge, Usage, View
 from ui.formatting.steps import duration
 from ui.formatting.values import compact, count
@@ -161,3 +162,43 @@ def usage_notes(view: View) -> list[str]:
     if any(item.unpriced for item in usages):
         notes.append('The price of some models is not known; set it in the configuration file.')
     return notes
+
+
+def cost_sentence(cost: Cost) -> str:
+    """Return the range of a run's calls and the most it can cost: `3 to 41 calls, at most $1.90`."""
+    if open_end := cost.unbounded_calls:
+        more = sum(item.figure == 'calls' for item in cost.unbounded) - 1
+        others = f' (and {count(more, "other reason")})' if more else ''
+        return f'No upper bound: {open_end.text}{others}.'
+    calls, least = int(cost.most.calls or 0), min(cost.least_calls, int(cost.most.calls or 0))
+    numbers = count(calls, 'call') if least == calls else f'{compact(least)} to {count(calls, "call")}'
+    price = '' if cost.most.dollars is None else f', at most {dollars(cost.most.dollars)}'
+    return f'{numbers}{price if cost.most.dollars else ""}.'
+
+
+def usual_sentence(cost: Cost) -> str:
+    """Return what recorded runs used on average, and how many there are."""
+    if cost.usual is None:
+        return 'No run of this pattern has ended yet, so nothing is known of its usual cost.'
+    runs = count(cost.runs, 'recorded run')
+    return f'Usual: {_figures_text(cost.usual)} (mean of {runs}).'
+
+
+def _figures_text(figures: Figures) -> str:
+    """Return figures in one line; those without a bound are left out."""
+    parts = []
+    for name, unit in (('calls', 'call'), ('tokens', 'token'), ('answers', 'answer of a person')):
+        amount = getattr(figures, name)
+        if amount:
+            plural = 'answers of people' if name == 'answers' else ''
+            parts.append(count(max(1, round(amount)), unit, plural))
+    if figures.dollars:
+        parts.append(dollars(figures.dollars))
+    if figures.seconds:
+        parts.append(f'{compact(max(1, round(figures.seconds)))} s')
+    return ', '.join(parts) or 'nothing'
+
+
+def figure(amount: float | None) -> str:
+    """Return a number of a table; `no bound` if there is none."""
+    return 'no bound' if amount is None else compact(round(amount))

@@ -1,6 +1,9 @@
 """Rehearsal: what a workflow's chart can do, found without running it."""
 
+from engine.operations.rehearsal.cost import Means
 from engine.operations.rehearsal.records import (
+    Cost,
+    Figures,
     Finding,
     Level,
     PlayedEvent,
@@ -9,8 +12,11 @@ from engine.operations.rehearsal.records import (
 from engine.operations.rehearsal.rehearse import Rehearsals, play, rehearse
 
 __all__ = [
+    'Cost',
+    'Figures',
     'Finding',
     'Level',
+    'Means',
     'PlayedEvent',
     'Rehearsal',
     'Rehearsals',

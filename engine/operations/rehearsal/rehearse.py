@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from engine.configuration.catalog import Catalog
+from engine.journal.protocol import Journal
+from engine.operations.rehearsal.cost import Means, cost_of
 from engine.operations.rehearsal.free_chart import FreeChart
 from engine.operations.rehearsal.lint import lint
 from engine.operations.rehearsal.possibility import Possibility
 from engine.operations.rehearsal.records import PlayedEvent, Rehearsal, RehearsedEdge, RehearsedState
 from engine.operations.rehearsal.search import Search
+from engine.operations.rehearsal.usual import recorded_runs, with_usual
 from engine.records import Event, StatePath
 from engine.statechart.chart import Microstep
 from engine.statechart.pattern import Pattern
@@ -24,10 +28,15 @@ SECONDS = 2.0
 class Rehearsals:
     """Rehearses the patterns of a catalog."""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
+    def __init__(self, catalog: Catalog, journal: Journal) -> None:
+        self._catalog, self._journal = catalog, journal
 
-    async def rehearse(self, pattern: str, parameters: Mapping[str, Any] | None = None) -> Rehearsal:
+    async def rehearse(
+        self,
+        pattern: str,
+        parameters: Mapping[str, Any] | None = None,
+        models: Mapping[str, str] | None = None,
+    ) -> Rehearsal:
         """Rehearse a pattern; parameters that are left out have their defaults.
 
         Raises:
@@ -35,15 +44,21 @@ class Rehearsals:
             InvalidInput: names each parameter that is wrong.
         """
         workflow = self._catalog.pattern(pattern).sample(parameters)
-        return await asyncio.to_thread(rehearse, workflow)
+        means = Means(chosen=models or {}, models=self._catalog.registry, tools=self._catalog.tools)
+        runs = await recorded_runs(self._journal, workflow.name)
+        rehearsal = await asyncio.to_thread(rehearse, workflow, means=means)
+        return replace(rehearsal, cost=with_usual(rehearsal.cost, runs))
 
 
-def rehearse(pattern: Pattern, *, seconds: float = SECONDS) -> Rehearsal:
-    """Return what the chart of a pattern, with its parameters, can do. Runs none of its code.
+def rehearse(pattern: Pattern, *, seconds: float = SECONDS, means: Means | None = None) -> Rehearsal:
+    """Return what the chart of a pattern, with its parameters, can do.
+
+    None of its code is run but the guards that compare a count with a limit.
 
     Args:
         pattern: the pattern with the parameters.
         seconds: the limit of time for the search.
+        means: the models and tools it would work with.
     """
     chart = FreeChart(pattern)
     possible = Possibility(pattern, chart)
@@ -73,6 +88,7 @@ def rehearse(pattern: Pattern, *, seconds: float = SECONDS) -> Rehearsal:
             for edge in dict.fromkeys(chart.shape.edges)
         ),
         complete=search.complete,
+        cost=cost_of(pattern, chart, possible, means or Means()),
     )
 
 

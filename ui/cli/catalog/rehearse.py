@@ -7,10 +7,11 @@ from dataclasses import asdict
 from typing import Annotated
 
 import typer
+from rich.table import Table
 from rich.text import Text
 
 from engine import InvalidInput, LocalConductor
-from engine.operations.rehearsal import Finding, Level, PlayedEvent, Rehearsal
+from engine.operations.rehearsal import Cost, Finding, Level, PlayedEvent, Rehearsal
 from ui.cli.exit_codes import ExitCode
 from ui.cli.inputs import parse_parameters
 from ui.cli.options import ChartParameters, PatternName
@@ -18,6 +19,7 @@ from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
 from ui.cli.remote import connect, find_pattern
 from ui.cli.session import Session, with_session
+from ui.formatting.usage import cost_sentence, figure, usual_sentence
 
 STYLES = {Level.ERROR: 'red', Level.WARNING: 'yellow', Level.NOTE: 'default'}
 EPILOG = """Examples:
@@ -41,7 +43,7 @@ def rehearse(
     *,
     session: Session,
 ) -> None:
-    """Check the chart of a pattern: what cannot be reached, and where a run can hang. Nothing is run."""
+    """Check the chart of a pattern: what cannot be reached, where a run can hang, what it costs at most."""
     rehearsal = asyncio.run(_rehearse(session, pattern, sets or []))
     events_by_state = {str(state.path): state.events for state in rehearsal.states}
     if to and to not in events_by_state:
@@ -76,6 +78,25 @@ def _show(rehearsal: Rehearsal) -> None:
         out.print(f'A run can end in: {", ".join(ends)}.')
     if rehearsal.undecided:
         out.print(f'Not decided in time: {", ".join(rehearsal.undecided)}.')
+    _show_cost(rehearsal.cost)
+
+
+def _show_cost(cost: Cost) -> None:
+    out = console()
+    out.print(f'Cost: {cost_sentence(cost)} {usual_sentence(cost)}')
+    for item in cost.unbounded:
+        if item.edge or item.figure == 'calls':
+            out.print(f'  {item.figure}: {item.text}.')
+    for repeat in cost.repeats:
+        out.print(f'  {repeat.edge}: each time, people add up to {figure(repeat.calls)} calls.')
+    table = Table('State', 'Visits', 'Calls', 'Usual', 'Answers', box=None, header_style='bold')
+    for state in cost.states:
+        if state.most.calls != 0 or state.most.answers != 0:
+            usual = figure(state.usual.calls) if state.usual else '-'
+            most = state.most
+            table.add_row(state.path, figure(state.visits), figure(most.calls), usual, figure(most.answers))
+    if table.row_count:
+        out.print(table)
 
 
 def _line(finding: Finding) -> Text:

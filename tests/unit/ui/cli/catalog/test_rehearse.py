@@ -20,6 +20,12 @@ def test_a_shipped_pattern_is_rehearsed(hemicycle: Hemicycle) -> None:
     assert not hemicycle.database.exists()
 
 
+def test_the_cost_is_said(hemicycle: Hemicycle) -> None:
+    told = invoke(hemicycle, 'pattern', 'rehearse', 'pipeline', '--set', 'max_iterations=0')
+    assert 'Cost: 3 to 156 calls.' in told and 'No run of this pattern has ended yet' in told
+    assert 'No upper bound' in invoke(hemicycle, 'pattern', 'rehearse', 'blog')
+
+
 def test_a_way_to_a_state_is_shown(hemicycle: Hemicycle) -> None:
     lines = invoke(hemicycle, 'pattern', 'rehearse', 'pipeline', '--to', 'analyzing').splitlines()
     assert [line.split()[1] for line in lines] == ['start', 'done']

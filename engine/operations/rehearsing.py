@@ -7,7 +7,7 @@ from typing import Annotated, Any, Protocol
 
 from pydantic import Field
 
-from engine.operations.rehearsal import Rehearsal
+from engine.operations.rehearsal import SECONDS, Rehearsal
 from engine.operations.table import Role, operation
 
 
@@ -26,6 +26,9 @@ class Rehearsing(Protocol):
             Mapping[str, str] | None,
             Field(description='Models by role, whose prices and fallbacks the cost rests on.'),
         ] = None,
+        seconds: Annotated[
+            float, Field(ge=0, le=SECONDS, description='Time for finding ways to states; 0 finds none.')
+        ] = SECONDS,
     ) -> Rehearsal:
         """Check the chart of a pattern, find a way to each of its states, and say what a run costs at most.
 

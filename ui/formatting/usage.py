@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from engine.models import CHARACTERS_A_TOKEN
-from engine.operations.rehearsal import Cost, Figures
+from engine.operations.rehearsal import Cost, Figures, Unbounded
 from engine.records import Gauge, Usage, View
-from ui.formatting.steps import duration
+from ui.formatting.steps import duration, edges_text
 from ui.formatting.values import compact, count
 
 UNKNOWN = 'unknown'
@@ -167,13 +167,27 @@ def usage_notes(view: View) -> list[str]:
 def cost_sentence(cost: Cost) -> str:
     """Return the range of a run's calls and the most it can cost: `3 to 41 calls, at most $1.90`."""
     if open_end := cost.unbounded_calls:
-        more = sum(item.figure == 'calls' for item in cost.unbounded) - 1
-        others = f' (and {count(more, "other reason")})' if more else ''
-        return f'No upper bound: {open_end.text}{others}.'
+        return f'No upper bound: {unbounded_text(open_end)}.'
     calls, least = int(cost.most.calls or 0), min(cost.least_calls, int(cost.most.calls or 0))
     numbers = count(calls, 'call') if least == calls else f'{compact(least)} to {count(calls, "call")}'
     price = '' if cost.most.dollars is None else f', at most {dollars(cost.most.dollars)}'
     return f'{numbers}{price if cost.most.dollars else ""}.'
+
+
+def unbounded_text(item: Unbounded) -> str:
+    """Return why a figure has no bound; an edge is named by the states it links."""
+    if not item.edge:
+        return item.text
+    return f'nothing limits how often a run goes {edges_text([f"{item.state}>{item.dest}"])}'
+
+
+def unbounded_lines(cost: Cost) -> list[str]:
+    """Return why figures have no bound, each reason once; that a state has no time limit is left out."""
+    figures: dict[str, list[str]] = {}
+    for item in cost.unbounded:
+        if item.edge or item.figure != 'seconds':
+            figures.setdefault(unbounded_text(item), []).append(item.figure)
+    return [f'{", ".join(names).capitalize()}: {text}.' for text, names in figures.items()]
 
 
 def usual_sentence(cost: Cost) -> str:

@@ -8,10 +8,14 @@ from engine.operations.rehearsal.records import (
     Level,
     PlayedEvent,
     Rehearsal,
+    RehearsedState,
+    StateCost,
+    Unbounded,
 )
-from engine.operations.rehearsal.rehearse import Rehearsals, play, rehearse
+from engine.operations.rehearsal.rehearse import SECONDS, Rehearsals, play, rehearse
 
 __all__ = [
+    'SECONDS',
     'Cost',
     'Figures',
     'Finding',
@@ -20,6 +24,9 @@ __all__ = [
     'PlayedEvent',
     'Rehearsal',
     'Rehearsals',
+    'RehearsedState',
+    'StateCost',
+    'Unbounded',
     'play',
     'rehearse',
 ]

@@ -206,7 +206,11 @@ class _Costing:
                 if any(self._worst[node][figure] for node in inside):
                     text = f'nothing bounds how often a run takes the edge {edge}'
                     self._reasons[figure, edge] = Unbounded(
-                        figure=figure, state=arc.edge.source, edge=edge, text=text
+                        figure=figure,
+                        state=arc.edge.source,
+                        edge=edge,
+                        dest=StatePath(arc.edge.dest),
+                        text=text,
                     )
 
     def _least(self, scope: StatePath) -> float:

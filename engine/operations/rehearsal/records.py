@@ -98,6 +98,8 @@ class Unbounded:
     state: StatePath = StatePath('')
     edge: str = ''
     """The edge that lets a loop repeat for ever: `done: reviewing → analyzing`; '' for other reasons."""
+    dest: StatePath = StatePath('')
+    """Where that edge leads."""
     text: str
     """In a sentence."""
 

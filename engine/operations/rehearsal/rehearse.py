@@ -36,6 +36,7 @@ class Rehearsals:
         pattern: str,
         parameters: Mapping[str, Any] | None = None,
         models: Mapping[str, str] | None = None,
+        seconds: float = SECONDS,
     ) -> Rehearsal:
         """Rehearse a pattern; parameters that are left out have their defaults.
 
@@ -46,7 +47,7 @@ class Rehearsals:
         workflow = self._catalog.pattern(pattern).sample(parameters)
         means = Means(chosen=models or {}, models=self._catalog.registry, tools=self._catalog.tools)
         runs = await recorded_runs(self._journal, workflow.name)
-        rehearsal = await asyncio.to_thread(rehearse, workflow, means=means)
+        rehearsal = await asyncio.to_thread(rehearse, workflow, seconds=seconds, means=means)
         return replace(rehearsal, cost=with_usual(rehearsal.cost, runs))
 
 

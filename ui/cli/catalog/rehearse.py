@@ -20,7 +20,7 @@ from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
 from ui.cli.remote import connect, find_pattern
 from ui.cli.session import Session, with_session
-from ui.formatting.usage import cost_sentence, figure, usual_sentence
+from ui.formatting.usage import cost_sentence, figure, unbounded_lines, usual_sentence
 
 STYLES = {Level.ERROR: FAILED, Level.WARNING: 'bold', Level.NOTE: 'default'}
 EPILOG = """Examples:
@@ -85,9 +85,8 @@ def _show(rehearsal: Rehearsal) -> None:
 def _show_cost(cost: Cost) -> None:
     out = console()
     out.print(f'Cost: {cost_sentence(cost)} {usual_sentence(cost)}')
-    for item in cost.unbounded:
-        if item.edge or item.figure == 'calls':
-            out.print(f'  {item.figure}: {item.text}.')
+    for line in unbounded_lines(cost):
+        out.print(f'  {line}')
     for repeat in cost.repeats:
         out.print(f'  {repeat.edge}: each time, people add up to {figure(repeat.calls)} calls.')
     table = Table('State', 'Visits', 'Calls', 'Usual', 'Answers', box=None, header_style='bold')

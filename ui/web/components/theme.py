@@ -46,7 +46,15 @@ RUN_SHEETS = (
     *('conversation', 'run/approval_bar', 'run/run', 'run/player', 'run/panes', 'timeline'),
     *('run/files', 'run/strip', 'run/report', 'run/panels'),
     *(f'panels/{path.stem}' for path in sorted((STYLES / 'panels').glob('*.css'))),
-    *('run/stepping', 'run/artifacts', 'pages/forks', 'pages/traffic', 'pages/compare', 'pages/wall'),
+    *(
+        'run/stepping',
+        'run/artifacts',
+        'pages/forks',
+        'pages/traffic',
+        'pages/compare',
+        'pages/wall',
+        'pages/rehearsal',
+    ),
 )
 """Those of pages with recorded runs (`of_runs`), after the others; with one for each panel."""
 

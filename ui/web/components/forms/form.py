@@ -112,6 +112,19 @@ class Form:
             return None, problems(error) | unread
         return (None, unread) if unread else (parsed, {})
 
+    @property
+    def valid_values(self) -> dict[str, Any]:
+        """The values of the fields that are valid by themselves."""
+        parsed, wrong = self.parse()
+        if parsed is not None:
+            return parsed.model_dump(mode='json')
+        bad = {name.partition('.')[0] for name in wrong}
+        return {
+            name: control.field.parse(control.raw)
+            for name, control in self.controls.items()
+            if name not in bad
+        }
+
     def show_problems(self, problems: Mapping[str, str]) -> None:
         """Show problems that were found elsewhere, each as a sentence."""
         for control in self.controls.values():

@@ -30,6 +30,7 @@ from ui.web.components.menus import PickerItem, picker
 from ui.web.components.theme import button, text_notice
 from ui.web.components.widgets import Box, Text, set_attributes, set_class
 from ui.web.pages.launch.efforts import Efforts
+from ui.web.pages.launch.rehearsal.cost_line import CostLine, Plan
 from ui.web.pages.shared.launching.budget_limits import BudgetLimits, budget_values
 from ui.web.pages.shared.launching.models import Models
 from ui.web.pages.shared.launching.recording_picker import RecordingPicker, is_recorded
@@ -86,6 +87,7 @@ class LaunchForm:
                 self._debugging = DebugOptions(lambda: self._shape, fields, on_change=self._on_edit)
                 with Box('form-foot'):
                     self._problem = Box('ghost')
+                    self._cost_line = CostLine(backend, pattern, on_limit=self._limit)
                     with Box('launch-actions'):
                         self._run = button('Run', icon='play_arrow', kind='primary big', requires='start')
                         self._run.on('click', self.start)
@@ -130,6 +132,16 @@ class LaunchForm:
         set_class(self._pricing, 'live', on=live)
         self._cost.show(words)
 
+    def _show_cost(self) -> None:
+        """Show what the run costs at most; a replay costs nothing."""
+        limits, _ = self._limits.parse()
+        limited = isinstance(limits, BudgetLimits) and limits.cost is not None
+        plan = Plan(self._form.valid_values, self._models.chosen, limited)
+        self._cost_line.show(None if self._replay.run else plan)
+
+    def _limit(self, amount: float) -> None:
+        self._limits.controls['cost'].set_content(f'{amount:g}', by_user=True)
+
     def _is_known(self) -> bool:
         return is_known(self._pattern, self._form.parse()[0])
 
@@ -147,6 +159,7 @@ class LaunchForm:
         self._typical_use = await typical_use(self._backend(), self._pattern.name)
         await self._draw_pickers()
         self._show_models()
+        self._show_cost()
         await self._show_field_notes()
         self._ready = True
         ui.timer(0.1, self._models.load, once=True)
@@ -258,6 +271,7 @@ class LaunchForm:
             }
         )
         self._show_models()
+        self._show_cost()
         if shape := self._update_roles():
             await self._draw(shape)
         await self._show_field_notes()

@@ -108,8 +108,8 @@ def _draw_states(rehearsal: Rehearsal, stage: Stage) -> None:
     if undecided := rehearsal.undecided:
         first = ', '.join(map(path_text, undecided[:MAX_NAMED]))
         more = f' and {len(undecided) - MAX_NAMED} more' if len(undecided) > MAX_NAMED else ''
-        why = 'though nothing is known to exclude it' if rehearsal.complete else 'not in time'
-        text_notice('info', 'schedule', f'No way was found, {why}, to: {first}{more}.')
+        found_none = 'No way was found' if rehearsal.complete else 'The time was too short to find a way'
+        text_notice('info', 'schedule', f'{found_none} to: {first}{more}.')
     for title, states in (('Outcome', ends), ('State', others)):
         with Box('usage-table rehearsal-states'), Box(tag='table'):
             table_head([title, 'Shortest way found', ''])
@@ -139,7 +139,7 @@ def _event_text(event: PlayedEvent) -> str:
 
 def _draw_cost(cost: Cost) -> None:
     with Box('rehearsal-cost'):
-        Text('p', cost_sentence(cost), 'strong')
+        Text('p', 'No upper bound.' if cost.unbounded_calls else cost_sentence(cost), 'strong')
         Text('p', usual_sentence(cost), 'muted')
         lines = unbounded_lines(cost)
         if lines:

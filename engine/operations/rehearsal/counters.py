@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import ast
 import inspect
+import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import lru_cache, partial
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
-from engine.operations.rehearsal.memory_use import sources_of
+from engine.agents.spec import AgentSpec
+from engine.operations.rehearsal.memory_use import source_of, sources_of, tree_of
 from engine.operations.rehearsal.possibility import wanted_guards
 from engine.records import EdgeShape, Event, StatePath
 from engine.statechart.pattern import Pattern
@@ -24,6 +26,10 @@ from engine.statechart.shape_builder import listify, walk
 
 MAX_COUNT = 1_000
 """The highest count that is tried; a loop that may go on beyond it counts as unbounded."""
+FAR_COUNTS = tuple(10**power for power in range(3, 13))
+"""Counts beyond it, at which a guard must still say no."""
+CORE = ('engine.agents.', 'engine.statechart.')
+"""Code that writes to agents, and to no field of a pattern's memory."""
 HARMLESS = frozenset(
     {'isinstance', 'getattr', 'len', 'str', 'repr', 'type', 'list', 'dict', 'set', 'bool', 'copy'}
 )
@@ -110,13 +116,13 @@ class Counters:
             values = {field: self._initial(field) for field in used}
             first = values[name]
             last = -1
-            for count in range(MAX_COUNT):
+            for count in (*range(MAX_COUNT), *FAR_COUNTS):
                 memory = SimpleNamespace(**{**values, name: first + count})
                 if bool(function(memory, Event(name='done'))) is wanted:
                     last = count
         except Exception:
             return None
-        return None if last == MAX_COUNT - 1 else last // gain + 1
+        return None if last >= MAX_COUNT - 1 else last // gain + 1
 
     def _initial(self, name: str) -> Any:
         if name in type(self._pattern.parameters).model_fields:
@@ -142,23 +148,24 @@ class Counters:
 
 def _collect_writes(pattern: Pattern, actions: Iterable[Any]) -> _Writes:
     """Return what actions and all that they may call write."""
-    sources = sources_of(pattern)
+    callbacks = [part for action in actions for part in _parts_of(action)]
+    modules = {name for part in callbacks if not (name := _module_of(pattern, part)).startswith(CORE)}
+    others = {source_of(sys.modules[name]) for name in modules & sys.modules.keys()}
+    sources = list(dict.fromkeys([*sources_of(pattern), *sorted(others)]))
     by_name: dict[str, list[ast.FunctionDef]] = {}
     for source in sources:
         for definition in _functions(source):
             by_name.setdefault(definition.name, []).append(definition)
-    names = {name for action in actions for name in _names_of(action)}
-    waiting, seen, writes = list(names), set(names), _Writes(unknown='' in sources)
+    names = {name for part in callbacks if (name := _name_of(part))}
+    unread = any(_is_unread(pattern, part, by_name) for part in callbacks)
+    waiting, seen, writes = list(names), set(names), _Writes(unknown=unread or '' in sources)
     while waiting:
         for definition in by_name.get(waiting.pop(), ()):
             _note_writes(definition, writes)
+            known = {*by_name, *HARMLESS}
             for node in ast.walk(definition):
-                if (
-                    isinstance(node, ast.Call)
-                    and _passes_memory(node)
-                    and _called(node) not in {*by_name, *HARMLESS}
-                ):
-                    writes.unknown = True
+                if isinstance(node, ast.Call) and _passes_memory(node) and _called(node) not in known:
+                    writes.unknown |= not _is_handed(node.func, definition)
                 name = node.attr if isinstance(node, ast.Attribute) else getattr(node, 'id', '')
                 if name and name not in seen:
                     seen.add(name)
@@ -168,7 +175,13 @@ def _collect_writes(pattern: Pattern, actions: Iterable[Any]) -> _Writes:
 
 @lru_cache(maxsize=256)
 def _functions(source: str) -> tuple[ast.FunctionDef, ...]:
-    return tuple(node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef))
+    return tuple(node for node in ast.walk(tree_of(source)) if isinstance(node, ast.FunctionDef))
+
+
+def _is_handed(function: ast.expr, definition: ast.FunctionDef) -> bool:
+    """Return whether a function is an argument or a field of one: `_parts_of` has found those."""
+    name = getattr(function.value if isinstance(function, ast.Attribute) else function, 'id', '')
+    return name in {argument.arg for argument in definition.args.args} - {'self', 'memory', 'event'}
 
 
 def _called(node: ast.Call) -> str:
@@ -180,15 +193,36 @@ def _passes_memory(node: ast.Call) -> bool:
     return any(getattr(item, 'id', getattr(item, 'attr', '')) == 'memory' for item in arguments)
 
 
-def _names_of(callback: Any) -> Iterator[str]:
-    """Yield the name of a callback, and of the functions it was made with."""
+def _parts_of(callback: Any) -> Iterator[Any]:
+    """Yield a callback, or the functions and names that it was made with."""
     if isinstance(callback, partial):
         for part in (callback.func, *callback.args, *callback.keywords.values()):
-            yield from _names_of(part)
-    elif isinstance(callback, str):
+            yield from _parts_of(part)
+    elif isinstance(callback, AgentSpec):
+        yield from (*_parts_of(callback.prompt), *_parts_of(callback.cast))
+    elif is_dataclass(callback) and not isinstance(callback, type):
+        for item in fields(callback):
+            if callable(part := getattr(callback, item.name)):
+                yield from _parts_of(part)
+    else:
         yield callback
-    elif name := getattr(callback, '__name__', ''):
-        yield name
+
+
+def _name_of(callback: Any) -> str:
+    return callback if isinstance(callback, str) else getattr(callback, '__name__', '')
+
+
+def _module_of(pattern: Pattern, callback: Any) -> str:
+    code = getattr(pattern, callback, None) if isinstance(callback, str) else callback
+    is_code = callable(code) and not isinstance(code, type)
+    return str(getattr(code, '__module__', '')) if is_code else ''
+
+
+def _is_unread(pattern: Pattern, callback: Any, by_name: Mapping[str, Any]) -> bool:
+    """Return whether code is neither in the sources nor the engine's, as a lambda that names anything."""
+    module, body = _module_of(pattern, callback), getattr(callback, '__code__', None)
+    is_idle = body is not None and not (body.co_names or body.co_freevars)
+    return bool(module) and not module.startswith(CORE) and _name_of(callback) not in by_name and not is_idle
 
 
 def _note_writes(definition: ast.FunctionDef, writes: _Writes) -> None:
@@ -246,8 +280,8 @@ def _fields_compared(definition: ast.FunctionDef | None, name: str) -> set[str]:
     pure = all(node in own or ast.unparse(node) in known for node in attributes) and all(
         isinstance(node, PURE) and _is_monotonic(node, name, {'self', *memory}) for node in nodes
     )
-    fields = {node.attr for node in own}
-    return fields if pure and name in fields else set()
+    names = {node.attr for node in own}
+    return names if pure and name in names else set()
 
 
 def _is_monotonic(node: ast.AST, name: str, known: set[str]) -> bool:

@@ -54,10 +54,11 @@ def sources_of(pattern: Pattern) -> list[str]:
     core = {Pattern.__module__, BaseMemory.__module__}
     packages = tuple(f'{package}.' for name in names - core if (package := name.rpartition('.')[0]))
     chosen = {name for name in sys.modules if name in names - core or name.startswith(packages)}
-    return [_source(sys.modules[name]) for name in sorted(chosen)]
+    return [source_of(sys.modules[name]) for name in sorted(chosen)]
 
 
-def _source(module: ModuleType) -> str:
+def source_of(module: ModuleType) -> str:
+    """Return the code of a module; '' if it is unknown."""
     try:
         return inspect.getsource(module)
     except (OSError, TypeError):  # Written in a console, or not in Python.
@@ -65,10 +66,16 @@ def _source(module: ModuleType) -> str:
 
 
 @lru_cache(maxsize=256)
+def tree_of(source: str) -> ast.Module:
+    """Return code as a tree, which is not to be changed."""
+    return ast.parse(source)
+
+
+@lru_cache(maxsize=256)
 def _uses(source: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return the names of attributes that a module reads and of those that it writes."""
     reads, writes = set[str](), set[str]()
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree_of(source)):
         if isinstance(node, ast.Attribute):
             (reads if isinstance(node.ctx, ast.Load) else writes).add(node.attr)
         elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Attribute):

@@ -181,7 +181,7 @@ class _Costing:
         tokens, dollars = 0.0, 0.0
         for name, model in models:
             largest = getattr(model, 'largest_call', None)
-            paid = model is not None and not model.simulated
+            paid = model is None or not model.simulated
             price = getattr(model, 'price', None) if paid else None
             cost = price(largest) if price and largest else None
             tokens = max(tokens, largest.total if largest else math.inf)

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict
-from typing import Annotated
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from engine import InvalidInput, LocalConductor
+from engine import InvalidInput
 from engine.operations.rehearsal import Cost, Finding, Level, PlayedEvent, Rehearsal
+from engine.records import Launch
 from ui.app.colours import FAILED
+from ui.cli.conductors import open_reader
+from ui.cli.execution.launch_options import with_launch
 from ui.cli.exit_codes import ExitCode
 from ui.cli.inputs import parse_parameters
 from ui.cli.options import ChartParameters, PatternName
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
-from ui.cli.remote import connect, find_pattern
+from ui.cli.remote import find_pattern
 from ui.cli.session import Session, with_session
 from ui.formatting.usage import cost_sentence, figure, unbounded_lines, usual_sentence
 
@@ -29,12 +33,14 @@ EPILOG = """Examples:
 hemicycle pattern rehearse supervisor
 hemicycle pattern rehearse supervisor --set execution="side by side" --set workers=2
 hemicycle pattern rehearse pipeline --to failed
+hemicycle pattern rehearse pipeline --model anthropic/claude-sonnet-4-5
 ```
 
 Exit code: **0** the chart has no errors · **1** it has some · **2** bad input"""
 
 
-@with_session('patterns', 'as_json', 'server')
+@with_session('database', 'patterns', 'as_json', 'server')
+@with_launch(*(item.name for item in fields(Launch) if item.name != 'models'))
 def rehearse(
     pattern: PatternName,
     sets: ChartParameters = None,
@@ -42,10 +48,11 @@ def rehearse(
         str, typer.Option(metavar='STATE', help='Show a way to this state.', show_default=False)
     ] = '',
     *,
+    launch: dict[str, Any],
     session: Session,
 ) -> None:
     """Check the chart of a pattern: what cannot be reached, where a run can hang, what it costs at most."""
-    rehearsal = asyncio.run(_rehearse(session, pattern, sets or []))
+    rehearsal = asyncio.run(_rehearse(session, pattern, sets or [], launch.get('models', {})))
     events_by_state = {str(state.path): state.events for state in rehearsal.states}
     if to and to not in events_by_state:
         raise InvalidInput({'--to': f'{pattern} has no state {to!r}'})
@@ -58,13 +65,10 @@ def rehearse(
     raise typer.Exit(ExitCode.FAILED if rehearsal.errors else ExitCode.DONE)
 
 
-async def _rehearse(session: Session, pattern: str, sets: list[str]) -> Rehearsal:
+async def _rehearse(session: Session, pattern: str, sets: list[str], models: Mapping[str, str]) -> Rehearsal:
     values = parse_parameters(await find_pattern(session, pattern), None, sets)
-    if session.server:
-        async with connect(session.server) as remote:
-            return await remote.rehearse(pattern, values)
-    async with LocalConductor(catalog=session.catalog) as conductor:
-        return await conductor.rehearse(pattern, values)
+    async with open_reader(session, session.catalog) as conductor:
+        return await conductor.rehearse(pattern, values, models)
 
 
 def _show(rehearsal: Rehearsal) -> None:

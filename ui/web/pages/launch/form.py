@@ -135,8 +135,8 @@ class LaunchForm:
     def _show_cost(self) -> None:
         """Show what the run costs at most; a replay costs nothing."""
         limits, _ = self._limits.parse()
-        limited = isinstance(limits, BudgetLimits) and limits.cost is not None
-        plan = Plan(self._form.valid_values, self._models.chosen, limited)
+        limit = limits.cost if isinstance(limits, BudgetLimits) else None
+        plan = Plan(self._form.valid_values, self._models.chosen, limit)
         self._cost_line.show(None if self._replay.run else plan)
 
     def _limit(self, amount: float) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from engine import EngineError, InvalidInput, Pattern
@@ -13,7 +13,7 @@ from ui.app.backend import Backend
 from ui.formatting.usage import cost_sentence, dollars
 from ui.web.components.debounce import create_page_task
 from ui.web.components.theme import button
-from ui.web.components.widgets import Box, Text
+from ui.web.components.widgets import Box, CachedElement, Text
 from ui.web.pages.launch.rehearsal.dialog import RehearsalDialog
 
 FIRST_LIMIT = 1.0
@@ -27,8 +27,8 @@ class Plan:
 
     parameters: dict[str, Any]
     models: dict[str, str]
-    limited: bool
-    """Whether its budget limits the dollars."""
+    limit: float | None
+    """Dollars, by its budget."""
 
 
 class CostLine:
@@ -42,15 +42,10 @@ class CostLine:
         self._wanted: Plan | None = None
         self._shown: Plan | None = None
         self._is_busy = False
-        self._limit = 0.0
         with Box('cost-line') as self._line:
             self._text = Text('p', 'Working out what a run costs…', 'muted', role='status')
-            self._offer = button('', kind='small quiet', requires='start')
-            self._offer.on('click', lambda: self._on_limit(self._limit))
-            with self._offer:
-                self._offered = Text('span', '')
+            self._offer = CachedElement('ghost')
             button('Rehearse', kind='small').on('click', self._rehearse)
-        self._offer.set_visibility(False)
 
     def show(self, plan: Plan | None) -> None:
         """Show the cost of a plan as soon as it is known; None hides the line."""
@@ -81,15 +76,24 @@ class CostLine:
             return f'What a run costs is not known: {error}.'
 
     def _draw(self, plan: Plan, cost: Cost | str) -> None:
+        if not isinstance(cost, str) and plan.limit is not None and plan.limit < most_dollars(cost):
+            cost = replace(cost, most=replace(cost.most, dollars=None))  # The limit is said below.
         self._text.show(cost if isinstance(cost, str) else cost_sentence(cost))
-        self._limit = 0.0 if isinstance(cost, str) or plan.limited else offered_limit(cost)
-        self._offered.show(f'Limit to {dollars(self._limit)}')
-        self._offer.set_visibility(self._limit > 0)
+        limit = 0.0 if isinstance(cost, str) or plan.limit is not None else offered_limit(cost)
+        if self._offer.clear_if_changed(limit) and limit:
+            with self._offer:
+                offer = button(f'Limit to {dollars(limit)}', kind='small', requires='start')
+                offer.on('click', lambda: self._on_limit(limit))
 
     async def _rehearse(self) -> None:
         if self._wanted is not None:
             dialog = RehearsalDialog(self._backend, self._pattern)
             await dialog.open(self._wanted.parameters, self._wanted.models)
+
+
+def most_dollars(cost: Cost) -> float:
+    """Return the dollars of the worst case; infinite if they have no bound."""
+    return math.inf if cost.most.dollars is None else cost.most.dollars
 
 
 def offered_limit(cost: Cost) -> float:
@@ -98,10 +102,9 @@ def offered_limit(cost: Cost) -> float:
     It is about twice what recorded runs cost.
     """
     unpriced = any(item.figure == 'dollars' and not item.edge for item in cost.unbounded)
-    worst = math.inf if cost.most.dollars is None else cost.most.dollars
     usual = cost.usual.dollars if cost.usual else None
     limit = _round_up(max(2 * usual, MIN_LIMIT)) if usual else FIRST_LIMIT
-    return 0.0 if unpriced or limit >= worst else limit
+    return 0.0 if unpriced or limit >= most_dollars(cost) else limit
 
 
 def _round_up(amount: float) -> float:

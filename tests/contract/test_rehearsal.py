@@ -7,7 +7,7 @@ import math
 import random
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 
 from engine import Catalog, Pattern
 from engine.errors import PatternError
-from engine.operations.rehearsal import Means, play, rehearse
+from engine.models.protocol import Model
+from engine.operations.rehearsal import Figures, Means, play, rehearse
 from engine.operations.rehearsal.cost import cost_of
 from engine.operations.rehearsal.free_chart import MAX_ANSWERS, FreeChart, TooManyQuestions
 from engine.operations.rehearsal.possibility import Possibility
 from engine.operations.rehearsal.search import Search
-from engine.records import Event
+from engine.records import Event, Usage
 from engine.statechart.shape_builder import START
 
 CATALOG = Catalog.load()
@@ -82,6 +83,30 @@ def test_no_recorded_run_costs_more_calls_than_its_worst_case() -> None:
 )
 def test_the_worst_case_follows_the_parameters(name: str, changes: dict[str, Any], most: int) -> None:
     assert rehearse(CATALOG.pattern(name).sample(changes), seconds=0).cost.most.calls == most
+
+
+class Priced:
+    """A model that charges a dollar for each token, and two for those written to its cache."""
+
+    simulated, attempts, largest_call = False, 2, Usage(calls=1, input=100, output=10)
+
+    def price(self, usage: Usage) -> float:
+        return usage.input + usage.output + usage.written
+
+
+def test_every_call_may_be_as_large_as_the_models_allow_and_each_fallback_may_be_tried() -> None:
+    pipeline = CATALOG.pattern('pipeline').sample({'max_iterations': 0})
+
+    def most(models: str) -> Figures:
+        means = Means(
+            chosen={'reviewer': models}, models={**CATALOG.registry, 'priced': cast(Model, Priced())}
+        )
+        return rehearse(pipeline, seconds=0, means=means).cost.most
+
+    alone, fallen = most('priced'), most('priced, scripted')
+    assert alone.calls == 2 * 13 * 4 + 13 * 2 and alone.dollars == 13 * 2 * 210
+    assert fallen.calls == 2 * 13 * 4 + 13 * 4 * 2 and fallen.dollars == 13 * 4 * 2 * 210
+    assert most('nobody').dollars is None, 'a model that is not known is not free'
 
 
 class Endless(Pattern):

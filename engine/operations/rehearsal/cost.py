@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from engine.acp.agents import AGENT_PREFIX
 from engine.agents.spec import AgentSpec
@@ -13,7 +13,7 @@ from engine.operations.rehearsal.counters import Counters
 from engine.operations.rehearsal.flow import Level, levels
 from engine.operations.rehearsal.possibility import Possibility
 from engine.operations.rehearsal.records import FIGURES, Cost, Figures, Repeat, StateCost, Unbounded, name_of
-from engine.records import StatePath, StateShape
+from engine.records import StatePath, StateShape, Usage
 from engine.statechart.chart import Chart
 from engine.statechart.pattern import Pattern
 from engine.statechart.retry import Retry
@@ -183,7 +183,7 @@ class _Costing:
             largest = getattr(model, 'largest_call', None)
             paid = model is None or not model.simulated
             price = getattr(model, 'price', None) if paid else None
-            cost = price(largest) if price and largest else None
+            cost = _largest_price(price, largest) if price and largest else None
             tokens = max(tokens, largest.total if largest else math.inf)
             dollars = max(dollars, math.inf if paid and cost is None else cost or 0.0)
             who = name or path
@@ -235,6 +235,12 @@ class _Costing:
         if self._states[path].role:
             return float(f'{path}.thinking' in self._stated)
         return self._least(path) if path in self._levels else 0.0
+
+
+def _largest_price(price: Callable[[Usage], float | None], largest: Usage) -> float | None:
+    """Return the dollars of the largest call; what is written to a cache may cost more than other input."""
+    prices = [price(usage) for usage in (largest, replace(largest, written=largest.input))]
+    return max((amount for amount in prices if amount is not None), default=None)
 
 
 def _attempts(model: Model | None, retry: Retry) -> int:

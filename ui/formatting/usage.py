@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -188,6 +189,19 @@ def unbounded_lines(cost: Cost) -> list[str]:
         if item.edge or item.figure != 'seconds':
             figures.setdefault(unbounded_text(item), []).append(item.figure)
     return [f'{", ".join(names).capitalize()}: {text}.' for text, names in figures.items()]
+
+
+def repeats_sentence(cost: Cost) -> str:
+    """Return what each event of people adds at most: `hand back up to 164 calls`; '' if none does."""
+    most: dict[str, float] = {}
+    for repeat in cost.repeats:
+        event = repeat.edge.partition(': ')[0].replace('_', ' ')
+        most[event] = max(most.get(event, 0), math.inf if repeat.calls is None else repeat.calls)
+    parts = [
+        f'{event} {"any number of calls" if calls == math.inf else "up to " + count(int(calls), "call")}'
+        for event, calls in most.items()
+    ]
+    return f'People can add to it, each time: {", ".join(parts)}.' if parts else ''
 
 
 def usual_sentence(cost: Cost) -> str:

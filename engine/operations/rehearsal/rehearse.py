@@ -15,7 +15,7 @@ from engine.operations.rehearsal.lint import lint
 from engine.operations.rehearsal.possibility import Possibility
 from engine.operations.rehearsal.records import PlayedEvent, Rehearsal, RehearsedEdge, RehearsedState
 from engine.operations.rehearsal.search import Search
-from engine.operations.rehearsal.usual import recorded_runs, with_usual
+from engine.operations.rehearsal.usual import RecordedRuns, with_usual
 from engine.records import Event, StatePath
 from engine.statechart.chart import Microstep
 from engine.statechart.pattern import Pattern
@@ -29,7 +29,7 @@ class Rehearsals:
     """Rehearses the patterns of a catalog."""
 
     def __init__(self, catalog: Catalog, journal: Journal) -> None:
-        self._catalog, self._journal = catalog, journal
+        self._catalog, self._recorded = catalog, RecordedRuns(journal)
 
     async def rehearse(
         self,
@@ -46,7 +46,7 @@ class Rehearsals:
         """
         workflow = self._catalog.pattern(pattern).sample(parameters)
         means = Means(chosen=models or {}, models=self._catalog.registry, tools=self._catalog.tools)
-        runs = await recorded_runs(self._journal, workflow.name)
+        runs = await self._recorded.of(workflow.name)
         rehearsal = await asyncio.to_thread(rehearse, workflow, seconds=seconds, means=means)
         return replace(rehearsal, cost=with_usual(rehearsal.cost, runs))
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 
@@ -12,39 +12,68 @@ from engine.errors import EngineError
 from engine.journal.fold_reader import read_fold
 from engine.journal.protocol import Journal
 from engine.operations.rehearsal.records import Cost, Figures
-from engine.records import RunQuery, StatePath, Status, Usage, View
+from engine.records import RunId, RunQuery, StatePath, Status, Usage
 
 MAX_RUNS = 20
 """Maximum number of runs looked at, the newest ones."""
+MAX_READ = 500
+"""Maximum number of runs kept in memory."""
 
 
-async def recorded_runs(journal: Journal, pattern: str) -> list[View]:
-    """Return the ends of the newest completed runs of a pattern; of live ones only, if there are any."""
-    query = RunQuery(pattern=pattern, status=(Status.DONE,), limit=MAX_RUNS)
-    ended = [info for info in (await journal.runs(query)).runs if not info.private and info.usage.calls]
-    live = [info for info in ended if not info.simulated]
-    views: list[View] = []
-    for info in live or ended:
-        with suppress(EngineError):  # Deleted meanwhile, or damaged: it says nothing.
-            views.append((await read_fold(journal, info.id)).view)
-    return views
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """What one run used."""
+
+    usage: Usage
+    seconds: float
+    by_agent: Mapping[str, Usage]
+    """By the agent's path."""
 
 
-def with_usual(cost: Cost, runs: Sequence[View]) -> Cost:
+class RecordedRuns:
+    """The newest completed runs of patterns; each is read once, since it does not change any more."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._read: dict[RunId, RecordedRun] = {}
+
+    async def of(self, pattern: str) -> list[RecordedRun]:
+        """Return the newest completed runs of a pattern; live ones only, if there are any."""
+        query = RunQuery(pattern=pattern, status=(Status.DONE,), limit=MAX_RUNS)
+        infos = (await self._journal.runs(query)).runs
+        ended = [info for info in infos if not info.private and info.usage.calls]
+        live = [info for info in ended if not info.simulated]
+        runs: list[RecordedRun] = []
+        for info in live or ended:
+            with suppress(EngineError):  # Deleted meanwhile, or damaged: it says nothing.
+                runs.append(await self._find(info.id))
+        return runs
+
+    async def _find(self, run: RunId) -> RecordedRun:
+        if run not in self._read:
+            view = (await read_fold(self._journal, run)).view
+            by_agent = {path: spent.total for path, spent in view.spending.items()}
+            if len(self._read) >= MAX_READ:
+                self._read.pop(next(iter(self._read)))
+            self._read[run] = RecordedRun(view.usage, view.seconds, by_agent)
+        return self._read[run]
+
+
+def with_usual(cost: Cost, runs: Sequence[RecordedRun]) -> Cost:
     """Return a cost with the means over recorded runs."""
     if not runs:
         return cost
-    whole = _mean([view.usage for view in runs], len(runs))
+    whole = _mean([run.usage for run in runs], len(runs))
     return replace(
         cost,
         states=tuple(replace(state, usual=_usual(state.path, runs)) for state in cost.states),
-        usual=replace(whole, seconds=sum(view.seconds for view in runs) / len(runs)),
+        usual=replace(whole, seconds=sum(run.seconds for run in runs) / len(runs)),
         runs=len(runs),
     )
 
 
-def _usual(path: StatePath, runs: Sequence[View]) -> Figures | None:
-    spent = [view.spending[path].total for view in runs if path in view.spending]
+def _usual(path: StatePath, runs: Sequence[RecordedRun]) -> Figures | None:
+    spent = [run.by_agent[path] for run in runs if path in run.by_agent]
     return _mean(spent, len(runs)) if spent else None
 
 

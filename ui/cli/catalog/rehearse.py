@@ -24,7 +24,7 @@ from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
 from ui.cli.remote import find_pattern
 from ui.cli.session import Session, with_session
-from ui.formatting.usage import cost_sentence, figure, unbounded_lines, usual_sentence
+from ui.formatting.usage import cost_sentence, figure, repeats_sentence, unbounded_lines, usual_sentence
 
 STYLES = {Level.ERROR: FAILED, Level.WARNING: 'bold', Level.NOTE: 'default'}
 EPILOG = """Examples:
@@ -91,8 +91,8 @@ def _show_cost(cost: Cost) -> None:
     out.print(f'Cost: {cost_sentence(cost)} {usual_sentence(cost)}')
     for line in unbounded_lines(cost):
         out.print(f'  {line}')
-    for repeat in cost.repeats:
-        out.print(f'  {repeat.edge}: each time, people add up to {figure(repeat.calls)} calls.')
+    if more := repeats_sentence(cost):
+        out.print(f'  {more}')
     table = Table('State', 'Visits', 'Calls', 'Usual', 'Answers', box=None, header_style='bold')
     for state in cost.states:
         if state.most.calls != 0 or state.most.answers != 0:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -12,7 +11,14 @@ from engine.operations.rehearsal import Cost, Figures, Finding, Level, PlayedEve
 from engine.records import Shape
 from ui.app.backend import Backend
 from ui.formatting.steps import path_text
-from ui.formatting.usage import cost_sentence, dollars, figure, unbounded_lines, usual_sentence
+from ui.formatting.usage import (
+    cost_sentence,
+    dollars,
+    figure,
+    repeats_sentence,
+    unbounded_lines,
+    usual_sentence,
+)
 from ui.formatting.values import count
 from ui.web.components.debounce import create_page_task
 from ui.web.components.dialogs import await_answer, dialog_frame
@@ -149,7 +155,7 @@ def _draw_cost(cost: Cost) -> None:
                 if len(lines) > MAX_REASONS:
                     Text('li', f'{count(len(lines) - MAX_REASONS, "more reason")}.')
         if cost.repeats:
-            Text('p', f'People can add to it, each time: {_repeats_text(cost)}.', 'muted')
+            Text('p', repeats_sentence(cost), 'muted')
     spent = [state for state in cost.states if any(getattr(state.most, name) != 0 for name in COLUMNS)]
     columns = [
         name for name in COLUMNS if name == 'calls' or any(getattr(state.most, name) for state in spent)
@@ -162,18 +168,6 @@ def _draw_cost(cost: Cost) -> None:
             for state in spent:
                 _draw_figures(path_text(state.path), figure(state.visits), state.most, state.usual, columns)
             _draw_figures('Whole run', '', cost.most, cost.usual, columns)
-
-
-def _repeats_text(cost: Cost) -> str:
-    """Return what each event of people adds at most: `hand back up to 164 calls`."""
-    most: dict[str, float] = {}
-    for repeat in cost.repeats:
-        event = repeat.edge.partition(': ')[0].replace('_', ' ')
-        most[event] = max(most.get(event, 0), math.inf if repeat.calls is None else repeat.calls)
-    return ', '.join(
-        f'{event} {"any number of calls" if calls == math.inf else "up to " + count(int(calls), "call")}'
-        for event, calls in most.items()
-    )
 
 
 def _draw_figures(

@@ -22,6 +22,10 @@ class Rehearsing(Protocol):
             Mapping[str, Any] | None,
             Field(description='Parameters that the chart depends on; others have their defaults.'),
         ] = None,
+        stubs: Annotated[
+            Mapping[str, Any] | None,
+            Field(description='Answers of agents, by agent or role, one for each visit.'),
+        ] = None,
         models: Annotated[
             Mapping[str, str] | None,
             Field(description='Models by role, whose prices and fallbacks the cost rests on.'),
@@ -34,5 +38,5 @@ class Rehearsing(Protocol):
 
         Raises:
             UnknownPattern
-            InvalidInput: names each parameter that is wrong.
+            InvalidInput: names each parameter that is wrong, or each field of an answer.
         """

@@ -11,6 +11,7 @@ from engine.operations.rehearsal.records import (
     RehearsedState,
     StateCost,
     Unbounded,
+    Walk,
 )
 from engine.operations.rehearsal.rehearse import SECONDS, Rehearsals, play, rehearse
 
@@ -27,6 +28,7 @@ __all__ = [
     'RehearsedState',
     'StateCost',
     'Unbounded',
+    'Walk',
     'play',
     'rehearse',
 ]

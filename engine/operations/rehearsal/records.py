@@ -150,6 +150,17 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Walk:
+    """The way that stubs lead, on real memory: guards decide, and work without an agent succeeds."""
+
+    events: tuple[PlayedEvent, ...]
+    ending: str = ''
+    """How the run ends: `done` or `failed`; '' if the stubs do not lead to an end."""
+    reason: str = ''
+    """Why it fails, or where the stubs do not say what comes next."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rehearsal:
     """What a pattern's chart can do with its parameters, if guards may answer either way."""
 
@@ -161,6 +172,8 @@ class Rehearsal:
     complete: bool
     """Whether the search ended by itself, and not by its limit of time."""
     cost: Cost
+    walk: Walk | None = None
+    """The way of a run with the stubs that were given."""
 
     @property
     def errors(self) -> tuple[Finding, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import asdict, fields
 from typing import Annotated, Any
 
@@ -12,7 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from engine import InvalidInput
-from engine.operations.rehearsal import Cost, Finding, Level, PlayedEvent, Rehearsal
+from engine.models import StubFile, read_stub_file
+from engine.operations.rehearsal import Cost, Finding, Level, PlayedEvent, Rehearsal, Walk
 from engine.records import Launch
 from ui.app.colours import FAILED
 from ui.cli.conductors import open_reader
@@ -34,6 +36,7 @@ hemicycle pattern rehearse supervisor
 hemicycle pattern rehearse supervisor --set execution="side by side" --set workers=2
 hemicycle pattern rehearse pipeline --to failed
 hemicycle pattern rehearse pipeline --model anthropic/claude-sonnet-4-5
+hemicycle pattern rehearse pipeline --stubs answers.stubs.yaml
 ```
 
 Exit code: **0** the chart has no errors · **1** it has some · **2** bad input"""
@@ -41,18 +44,28 @@ Exit code: **0** the chart has no errors · **1** it has some · **2** bad input
 
 @with_session('database', 'patterns', 'as_json', 'server')
 @with_launch(*(item.name for item in fields(Launch) if item.name != 'models'))
-def rehearse(
+def rehearse(  # noqa: PLR0913  (the options)
     pattern: PatternName,
     sets: ChartParameters = None,
     to: Annotated[
         str, typer.Option(metavar='STATE', help='Show a way to this state.', show_default=False)
+    ] = '',
+    stubs: Annotated[
+        str,
+        typer.Option(
+            metavar='FILE',
+            help='Check the answers of agents in this file, and show the way they lead a run.',
+            show_default=False,
+        ),
     ] = '',
     *,
     launch: dict[str, Any],
     session: Session,
 ) -> None:
     """Check the chart of a pattern: what cannot be reached, where a run can hang, what it costs at most."""
-    rehearsal = asyncio.run(_rehearse(session, pattern, sets or [], launch.get('models', {})))
+    answers, models = read_stub_file(stubs) if stubs else None, launch.get('models', {})
+    with answers.located() if answers else nullcontext():
+        rehearsal = asyncio.run(_rehearse(session, pattern, sets or [], answers, models))
     events_by_state = {str(state.path): state.events for state in rehearsal.states}
     if to and to not in events_by_state:
         raise InvalidInput({'--to': f'{pattern} has no state {to!r}'})
@@ -62,13 +75,17 @@ def rehearse(
         _show_way(to, events_by_state[to])
     else:
         _show(rehearsal)
+        if rehearsal.walk:
+            _show_walk(rehearsal.walk)
     raise typer.Exit(ExitCode.FAILED if rehearsal.errors else ExitCode.DONE)
 
 
-async def _rehearse(session: Session, pattern: str, sets: list[str], models: Mapping[str, str]) -> Rehearsal:
+async def _rehearse(
+    session: Session, pattern: str, sets: list[str], stubs: StubFile | None, models: Mapping[str, str]
+) -> Rehearsal:
     values = parse_parameters(await find_pattern(session, pattern), None, sets)
     async with open_reader(session, session.catalog) as conductor:
-        return await conductor.rehearse(pattern, values, models)
+        return await conductor.rehearse(pattern, values, stubs, models)
 
 
 def _show(rehearsal: Rehearsal) -> None:
@@ -101,6 +118,14 @@ def _show_cost(cost: Cost) -> None:
             table.add_row(state.path, figure(state.visits), figure(most.calls), usual, figure(most.answers))
     if table.row_count:
         out.print(table)
+
+
+def _show_walk(walk: Walk) -> None:
+    out = console()
+    out.print('With these stubs:')
+    _show_way('', walk.events)
+    endings = {'done': 'The run is done', 'failed': 'The run fails', '': 'It is not known how it goes on'}
+    out.print(f'{endings[walk.ending]}{": " * bool(walk.reason)}{walk.reason}.')
 
 
 def _line(finding: Finding) -> Text:

@@ -54,7 +54,7 @@ class RehearsalDialog:
     async def _fill(self, content: Box, parameters: Mapping[str, Any], models: Mapping[str, str]) -> None:
         name = self._pattern.name
         try:
-            rehearsal = await self._backend().rehearse(name, parameters, models)
+            rehearsal = await self._backend().rehearse(name, parameters, models=models)
             shape = self._backend().catalog.draw(name, parameters)
         except EngineError as error:
             problem = f'The pattern could not be rehearsed: {error}.'

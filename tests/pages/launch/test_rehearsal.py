@@ -63,10 +63,10 @@ async def test_the_line_says_what_a_run_costs_and_follows_the_parameters(pages, 
     await pages.open('/launch/rounds')
     await pages.should_see('0 to 9 calls.', retries=30)
     with pages:
-        launchers[0]._form.controls['rounds'].set_content('4', by_user=True)
+        launchers[0]._fields.parameters.controls['rounds'].set_content('4', by_user=True)
     await pages.should_see('0 to 15 calls.', retries=30)
     with pages:
-        launchers[0]._form.controls['rounds'].set_content('-1', by_user=True)
+        launchers[0]._fields.parameters.controls['rounds'].set_content('-1', by_user=True)
     await pages.should_see('0 to 9 calls.', retries=30)  # That of the default.
 
 
@@ -103,7 +103,7 @@ async def test_a_limit_is_offered_and_taken(pages, conductor, launchers, monkeyp
     click(pages, 'Limit to $1.00')
     await pages.should_see('3 to 41 calls.', retries=30)
     await pages.should_not_see('Limit to $1.00')
-    assert launchers[0]._limits.raw['cost'] == '1'
+    assert launchers[0]._fields.limits.raw['cost'] == '1'
 
 
 async def test_a_rehearsal_that_fails_says_why(pages, conductor, monkeypatch):

@@ -169,7 +169,8 @@ class SimulatorView:
         """Start a run with the stubs of the walk, and open it."""
         if self._simulator:
             parameters = self._simulator.pattern.parameters.model_dump(mode='json')
-            launch = Launch(pattern=self._pattern.name, parameters=parameters, stubs=self._simulator.stubs())
+            stubs = {agent: tuple(turns) for agent, turns in self._simulator.stubs().items()}
+            launch = Launch(pattern=self._pattern.name, parameters=parameters, stubs=stubs)
             await notify_errors(self._starter.start(launch))
 
     async def _on_key(self, event: KeyEventArguments) -> None:

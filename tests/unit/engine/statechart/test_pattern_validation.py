@@ -105,6 +105,11 @@ def test_a_valid_pattern_passes() -> None:
         (['a', {'name': 'b.c'}], EDGES, "a name of letters, .*, not 'b.c'"),
         ([{'name': 'a:b'}, *STATES], EDGES, "a name of letters, .*, not 'a:b'"),
         (['a', 'b', *STATES[1:]], EDGES, "state 'b': nothing leads out of it"),
+        (
+            ['a', 'b', {**INNER, 'transitions': [['go', '*', 'y']]}, *STATES[1:]],
+            EDGES,
+            "state 'b': nothing leads out of it",
+        ),
         (['a', 7], EDGES, 'a state needs a name'),
         ({'a': 1}, EDGES, 'it must be a list of states'),
         ([*STATES, {'name': 'b', 'colour': 'red'}], EDGES, "state 'b': unknown key 'colour'"),

@@ -14,7 +14,7 @@ from transitions.extensions.nesting import HierarchicalMachine, NestedState, Nes
 from engine.errors import PatternError
 from engine.records import Change, Edge, Event, GuardResult, Shape, StatePath
 from engine.records.frozen import evolve, fast_init
-from engine.records.shape import ancestry, is_active, parent_of
+from engine.records.shape import ancestry, is_active, is_within, parent_of
 from engine.statechart.decision_cache import (
     CallbackContext,
     DecisionContext,
@@ -22,7 +22,7 @@ from engine.statechart.decision_cache import (
     DecisionOutcome,
     needs_context,
 )
-from engine.statechart.resolution import StateTree
+from engine.statechart.resolution import Route, StateTree
 from engine.statechart.retry import Retry
 from engine.statechart.shape_builder import OUR_KEYS, START, build_shape, ends_of, walk
 
@@ -72,7 +72,8 @@ class Chart:
             path for path, work in self._invokes.items() if callable(work) and needs_context(work)
         }
         self._machine = _build(pattern, self._tree)
-        self._decisions: dict[tuple[tuple[StatePath, ...], str, StatePath], DecisionNode] = {}
+        self._decisions: dict[object, DecisionNode] = {}
+        self._with_history = {edge.dest for edge in self.shape.edges if edge.history}
         self._triggers = {edge.trigger for edge in self.shape.edges}
         always = {edge.source for edge in self.shape.edges if edge.trigger == 'always'}
         self._always = self._tree.innermost_first(always)
@@ -194,7 +195,7 @@ class Chart:
         """Return one microstep; looked up if the same guards gave the same answers before."""
         if event.name not in self._triggers or (event.at and event.at not in self.states):
             return None
-        key = (active, event.name, event.at)
+        key = (active, event.name, event.at, tuple(sorted(state.history.items())))
         cursor = self._context(state, event, active)
         if len(self._decisions) >= MAX_CACHED:
             self._decisions.clear()
@@ -212,6 +213,13 @@ class Chart:
             self._decisions[key].learn(cursor.answers, end)
         if not end.moved:
             return None
+        state.remember(
+            {
+                path: tuple(leaf for leaf in active if is_within(leaf, path))
+                for path in end.left
+                if path in self._with_history
+            }
+        )
         return Microstep(
             event=journaled or _without_cause(event),
             raised=journaled is None,
@@ -252,6 +260,10 @@ class _Transition(NestedTransition):
     condition_cls = _Condition
     edge: Edge
     """Its source and destination, as whole paths."""
+
+    def __init__(self, *args: Any, history: str = '', **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.history = history
 
     def holds(self, event_data: Any) -> bool:
         """Return whether its guards let it be taken."""
@@ -342,13 +354,14 @@ class _Machine(HierarchicalMachine):
         enabled = self._enabled(event_data, trigger)
         taken = self._tree.without_conflicts(enabled, cursor.active)
         if taken:
-            self._take(event_data, taken, [enabled[edge] for edge in taken])
+            self._take(event_data, taken, [enabled[route] for route in taken])
         return bool(taken)
 
-    def _enabled(self, event_data: Any, trigger: str) -> dict[Edge, _Transition]:
+    def _enabled(self, event_data: Any, trigger: str) -> dict[Route, _Transition]:
         """Return, for each leaf that the event reaches, the innermost transition whose guards hold."""
         cursor: DecisionContext = event_data.model
-        enabled: dict[Edge, _Transition] = {}
+        enabled: dict[Route, _Transition] = {}
+        history = cursor.run_state.history
         first: dict[StatePath, _Transition | None] = {}
         for leaf in cursor.active if not cursor.event.at else (cursor.event.at,):
             for source in _sources(cursor.event, leaf):
@@ -356,25 +369,26 @@ class _Machine(HierarchicalMachine):
                     options = self._transitions.get((source, trigger), ())
                     first[source] = next((option for option in options if option.holds(event_data)), None)
                 if (transition := first.get(source)) is not None:
-                    enabled[transition.edge] = transition
+                    enabled[self._tree.route(transition.edge, transition.history, history)] = transition
                     break
         return enabled
 
-    def _take(self, event_data: Any, edges: list[Edge], transitions: list[_Transition]) -> None:
+    def _take(self, event_data: Any, routes: list[Route], transitions: list[_Transition]) -> None:
         cursor: DecisionContext = event_data.model
         for transition in transitions:
             transition.run(transition.before, event_data)
-        left = self._tree.left(edges, cursor.active)
+        left = self._tree.left(routes, cursor.active)
         for path in left:
             state, around = self._placed[path]
             state.scoped_exit(event_data, around)
-        entered = self._tree.entered(edges)
+        entered = self._tree.entered(routes)
         for path in entered:
             state, around = self._placed[path]
             state.scoped_enter(event_data, around)
         for transition in transitions:
             transition.run(transition.after, event_data)
-        cursor.left, cursor.entered, cursor.edges = left, entered, edges
+        cursor.left, cursor.entered = left, entered
+        cursor.edges = [route.edge for route in routes]
         cursor.active = tuple(self._tree.leaves(cursor.active, left, entered))
 
 

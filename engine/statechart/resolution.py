@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from engine.records import RUN, Edge, StatePath, StateShape, is_within
-from engine.records.shape import ancestry, parent_of
+from engine.records.shape import ancestry
 
 Active = Sequence[StatePath]
 """The active leaves, in document order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """An edge, and the states it leads to: its destination, or those that are remembered there."""
+
+    edge: Edge
+    targets: tuple[StatePath, ...]
 
 
 class StateTree:
@@ -28,28 +37,46 @@ class StateTree:
         }
         return sorted(last, key=lambda path: (last[path], -self._order[path]))
 
-    def without_conflicts(self, edges: Iterable[Edge], active: Active) -> list[Edge]:
+    def route(self, edge: Edge, history: str, left: Mapping[str, tuple[str, ...]]) -> Route:
+        """Return where an edge leads.
+
+        Args:
+            edge: the edge.
+            history: its kind of history, or ''.
+            left: the leaves in which composites were last left.
+        """
+        dest = StatePath(edge.dest)
+        if not history:
+            return Route(edge, (dest,) if dest else ())
+        leaves = [StatePath(leaf) for leaf in left.get(dest, ()) if leaf in self.states]
+        if history == 'shallow':
+            leaves = [
+                child for child in self.children[dest] if any(is_within(leaf, child) for leaf in leaves)
+            ]
+        return Route(edge, tuple(leaves) or self.states[dest].initial)
+
+    def without_conflicts(self, routes: Iterable[Route], active: Active) -> list[Route]:
         """Return the edges to take: of those that leave the same state, the inner one, else the first."""
-        taken: list[Edge] = []
-        for edge in edges:
-            exits = self._exits(edge, active)
+        taken: list[Route] = []
+        for route in routes:
+            exits = self._exits(route, active)
             rivals = [other for other in taken if exits & self._exits(other, active)]
-            if all(_is_inside(edge.source, other.source) for other in rivals):
-                taken = [*(other for other in taken if other not in rivals), edge]
+            if all(_is_inside(route.edge.source, other.edge.source) for other in rivals):
+                taken = [*(other for other in taken if other not in rivals), route]
         return taken
 
-    def left(self, edges: Iterable[Edge], active: Active) -> list[StatePath]:
+    def left(self, routes: Iterable[Route], active: Active) -> list[StatePath]:
         """Return the states that edges leave, in reverse document order."""
-        left = {path for edge in edges for path in self._exits(edge, active)}
+        left = {path for route in routes for path in self._exits(route, active)}
         return sorted(left, key=lambda path: -self._order.get(path, 0))
 
-    def entered(self, edges: Iterable[Edge]) -> list[StatePath]:
+    def entered(self, routes: Iterable[Route]) -> list[StatePath]:
         """Return the states that edges enter, in document order."""
         entered: list[StatePath] = []
-        for edge in edges:
-            if edge.dest:
-                top = next(path for path in self.children[self._domain(edge)] if is_within(edge.dest, path))
-                entered += self._entered(top, edge.dest)
+        for route in routes:
+            for path in self.children[self._domain(route)]:
+                if _leads_into(route.targets, path):
+                    entered += self._entered(path, route.targets)
         return sorted(entered, key=self._order.__getitem__)
 
     def leaves(
@@ -60,29 +87,31 @@ class StateTree:
         leaves = [*stay, *(path for path in entered if path not in self.children)]
         return sorted(leaves, key=self._order.__getitem__)
 
-    def _exits(self, edge: Edge, active: Active) -> set[StatePath]:
-        if not edge.dest:
+    def _exits(self, route: Route, active: Active) -> set[StatePath]:
+        if not route.targets:
             return set()
-        domain = self._domain(edge)
+        domain = self._domain(route)
         return {path for leaf in active for path in ancestry(leaf) if _is_inside(path, domain)}
 
-    def _entered(self, path: StatePath, dest: str) -> Iterator[StatePath]:
+    def _entered(self, path: StatePath, targets: Sequence[StatePath]) -> Iterator[StatePath]:
         yield path
         inside: Sequence[StatePath] = self.children.get(path, ())
         if self.states[path].kind == 'compound':
-            inside = [child for child in inside if is_within(dest, child)] or self.states[path].initial
+            inside = [child for child in inside if _leads_into(targets, child)] or self.states[path].initial
         for child in inside:
-            yield from self._entered(child, dest)
+            yield from self._entered(child, targets)
 
-    def _domain(self, edge: Edge) -> StatePath:
+    def _domain(self, route: Route) -> StatePath:
         """Return the innermost composite, but no parallel one, that the edge stays inside; '' is the run."""
-        if self._is_compound(edge.source) and _is_inside(edge.dest, edge.source):
-            return edge.source
-        around = ancestry(parent_of(edge.source))
-        return next((path for path in around if self._is_compound(path) and _is_inside(edge.dest, path)), RUN)
+        for path in ancestry(route.edge.source):
+            compound = path in self.states and self.states[path].kind == 'compound'
+            if compound and all(_is_inside(target, path) for target in route.targets):
+                return path
+        return RUN
 
-    def _is_compound(self, path: StatePath) -> bool:
-        return path in self.states and self.states[path].kind == 'compound'
+
+def _leads_into(targets: Iterable[StatePath], path: StatePath) -> bool:
+    return any(is_within(target, path) for target in targets)
 
 
 def _is_inside(path: str, around: str) -> bool:

@@ -14,8 +14,9 @@ START = StatePath('[*]')
 
 OUR_KEYS = ('invoke', 'within', 'retry', 'outcome', 'waits', 'agent', 'caption', 'seat')
 """The keys that states have in addition to those of `transitions`."""
-EDGE_KEYS = ('trigger', 'source', 'dest', 'conditions', 'unless', 'before', 'after')
-"""The keys of `transitions` except `prepare`, which would write memory even if the edge is not taken."""
+EDGE_KEYS = ('trigger', 'source', 'dest', 'conditions', 'unless', 'before', 'after', 'history')
+"""The keys of `transitions` except `prepare`, which would write memory even if the edge is not taken; and our
+`history`, which edges written as lists do not have."""
 
 
 def build_shape(pattern: PatternDefinition) -> Shape:
@@ -167,6 +168,7 @@ def _edges(
                 dest=prefix + dest if dest else '',
                 conditions=callback_names(edge.get('conditions')),
                 unless=callback_names(edge.get('unless')),
+                history=edge.get('history', ''),
             )
             named = not words.keys().isdisjoint(shape.conditions + shape.unless)
             yield (replace(shape, words=guard_words(shape, words)) if named else shape), edge

@@ -162,7 +162,7 @@ def _contradictions(state: Mapping[str, Any], composite: bool) -> Iterator[str]:
 
 def _check_edges(pattern: PatternDefinition, edges: Sequence[Any], scope: str, all_paths: set[str]) -> None:
     for item in edges:
-        if not isinstance(item, Mapping) and not 3 <= len(item) <= len(EDGE_KEYS):
+        if not isinstance(item, Mapping) and not 3 <= len(item) < len(EDGE_KEYS):
             raise PatternError(
                 pattern.name, f'an edge is trigger, source, dest ..., not {item!r}', where=scope
             )
@@ -182,6 +182,9 @@ def _check_edges(pattern: PatternDefinition, edges: Sequence[Any], scope: str, a
                 raise PatternError(pattern.name, f'there is no state {name!r}', where=where)
         for key in ('conditions', 'unless', 'before', 'after'):
             _check_methods(pattern, edge.get(key), where, key)
+        if edge.get('history', 'deep') not in ('shallow', 'deep'):
+            problem = f"history is 'shallow' or 'deep', not {edge['history']!r}"
+            raise PatternError(pattern.name, problem, where=where)
 
 
 def _check_methods(pattern: PatternDefinition, value: Any, where: str, key: str) -> None:
@@ -243,6 +246,9 @@ def _check_endings(pattern: PatternDefinition, states: States) -> None:
         if state.get('final'):
             raise PatternError(pattern.name, 'nothing leads out of a final state', where=where)
         ends = 'invoke' in state or children_of(state) or declaration['source'] == '*'
+        if edge.history and not children_of(stated.get(StatePath(edge.dest), {})):
+            problem = f'history leads back into a state with children, which {edge.dest!r} is not'
+            raise PatternError(pattern.name, problem, where=where)
         if edge.trigger == 'done' and not ends:
             raise PatternError(pattern.name, 'nothing in this state can become done', where=where)
     for path, _, state in states:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine import Catalog, Pattern
+from engine import Catalog
 from engine.errors import PatternError
 from engine.operations.rehearsal import play, rehearse
 from engine.operations.rehearsal.free_chart import MAX_ANSWERS, FreeChart, TooManyQuestions
@@ -19,6 +18,7 @@ from engine.operations.rehearsal.possibility import Possibility
 from engine.operations.rehearsal.search import Search
 from engine.records import Event
 from engine.statechart.shape_builder import START
+from tests.support.charts.random_charts import Traced, charts
 
 CATALOG = Catalog.load()
 JOURNALS = sorted((Path(__file__).parents[1] / 'golden' / 'journals').glob('*.json'))
@@ -49,75 +49,13 @@ def test_no_recorded_run_takes_an_edge_that_is_called_impossible() -> None:
     assert taken > 500
 
 
-GUARDS = ('g0', 'g1', 'g2')
-
-
-class Guarded(Pattern, abstract=True):
-    """A pattern with three guards; rehearsals never call them."""
-
-    def g0(self, memory: Any, event: Any) -> bool:
-        """It is so."""
-        raise AssertionError
-
-    g1 = g2 = g0
-
-    async def work(self, memory: Any, activity: Any) -> None:
-        """Do it."""
-
-
-@st.composite
-def charts(draw: st.DrawFn) -> type[Pattern] | None:
-    """Draw a pattern with nested and parallel states and random edges; None if it is refused."""
-    leaf = st.sampled_from([{}, {'invoke': 'work'}, {'waits': 'go'}, {'within': 5}])
-    count = draw(st.integers(2, 4))
-    states: list[dict[str, Any]] = []
-    for number in range(count):
-        kind = draw(st.sampled_from(['leaf', 'leaf', 'compound', 'parallel']))
-        state: dict[str, Any] = {'name': f's{number}'}
-        inside = [{'name': 'a', **draw(leaf)}, {'name': 'b', **draw(leaf)}, {'name': 'end', 'final': True}]
-        within = [
-            [draw(st.sampled_from(['done', 'go', 'always', 'failed'])), source, dest, draw(guards())]
-            for source, dest in (('a', 'b'), ('b', 'end'), ('a', 'end'))
-            if draw(st.booleans())
-        ]
-        if kind == 'compound':
-            state |= {'initial': 'a', 'children': inside, 'transitions': within}
-        elif kind == 'parallel':
-            region = {'initial': 'a', 'children': inside, 'transitions': within}
-            state['parallel'] = [{'name': name, **region} for name in ('left', 'right')]
-        else:
-            state |= draw(leaf)
-        states.append(state)
-    names = [state['name'] for state in states]
-    edges = [
-        [
-            draw(st.sampled_from(['done', 'go', 'stop', 'failed', 'expired', 'always'])),
-            draw(st.sampled_from([*names, '*'])),
-            draw(st.sampled_from([*names, 'over'])),
-            draw(guards()),
-        ]
-        for _ in range(draw(st.integers(2, 6)))
-    ]
-    try:
-        return type(
-            'Random',
-            (Guarded,),
-            {'initial': 's0', 'states': [*states, {'name': 'over', 'final': True}], 'transitions': edges},
-        )
-    except PatternError:
-        return None
-
-
-def guards() -> st.SearchStrategy[list[str]]:
-    return st.lists(st.sampled_from(GUARDS), max_size=2, unique=True)
+LEAVES = st.sampled_from([{}, {'invoke': 'work'}, {'waits': 'go'}, {'within': 5}])
 
 
 @settings(max_examples=150, deadline=None)
-@given(charts(), st.integers(0, 2**32))
-def test_no_random_run_does_what_is_called_impossible(made: type[Pattern] | None, seed: int) -> None:
-    if made is None:
-        return
-    pattern, dice = made(), random.Random(seed)
+@given(charts(leaf=LEAVES), st.integers(0, 2**32))
+def test_no_random_run_does_what_is_called_impossible(drawn: type[Traced], seed: int) -> None:
+    pattern, dice = drawn(), random.Random(seed)
     chart = FreeChart(pattern)
     possible = Possibility(pattern, chart)
     edges = {(edge.trigger, edge.source, edge.dest) for edge in possible.edges}
@@ -139,3 +77,14 @@ def test_no_random_run_does_what_is_called_impossible(made: type[Pattern] | None
         if not ways:
             return
         event = dice.choice(ways)
+
+
+@settings(max_examples=40, deadline=None)
+@given(charts(leaf=LEAVES))
+def test_a_way_found_in_a_random_chart_plays(drawn: type[Traced]) -> None:
+    pattern = drawn()
+    for state in rehearse(pattern, seconds=0.1).states:
+        if state.events:
+            steps = play(pattern, state.events)
+            assert state.path in {path for step in steps for path in step.entered}
+            assert steps[-1].active == state.events[-1].active

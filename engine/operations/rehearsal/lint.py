@@ -32,6 +32,7 @@ class _Lint:
         yield from self._impossible_edges()
         yield from self._unaccepted()
         yield from self._automatic_cycles()
+        yield from self._idle_history()
         idle: dict[StatePath, list[StateShape]] = {}
         for state in self._reached:
             yield from self._without_end(state)
@@ -122,6 +123,30 @@ class _Lint:
             else:
                 text = f'its edges without an event go on until a guard ends them: {names}'
                 yield _finding(Level.WARNING, 'automatic-cycle', start, text)
+
+    def _idle_history(self) -> Iterator[Finding]:
+        """Find edges back to where a state was left, if no edge leaves it."""
+        for edge in self._edges:
+            dest = StatePath(edge.dest)
+            if not edge.history or dest not in self._possible.states:
+                continue
+            if not any(self._may_leave(dest, other) for other in self._possible.edges):
+                text = f'{dest} is never left: there is nothing to return to'
+                yield Finding(
+                    level=Level.WARNING, rule='idle-history', state=edge.source, edge=name_of(edge), text=text
+                )
+
+    def _may_leave(self, path: StatePath, edge: EdgeShape) -> bool:
+        """Return whether taking an edge may leave a state."""
+        both = next((around for around in ancestry(path) if is_within(edge.source, around)), None)
+        if both is None or not edge.dest:
+            return False
+        if both == path:
+            return not is_within(edge.dest, path) or (edge.dest == path and not edge.history)
+        region = next((child for child in self._states[both].initial if is_within(edge.source, child)), both)
+        return both == edge.source or (
+            self._states[both].kind == 'parallel' and not is_within(edge.dest, region)
+        )
 
     def _entered(self, path: StatePath) -> StatePath:
         """Return the leaf that entering a state leads to, if it is one."""

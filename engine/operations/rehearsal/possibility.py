@@ -38,6 +38,8 @@ class Possibility:
         sources and triggers of which one edge is always taken."""
         self._edges = [edge for n, (edge, _) in enumerate(self.declared) if n not in self.shadowed]
         self.states: set[StatePath] = {START}
+        self._whole: set[StatePath] = set()
+        """Those that can be entered with their initial states, and not only on the way to one inside."""
         self.edges: set[EdgeShape] = set()
         self._grow()
 
@@ -106,19 +108,18 @@ class Possibility:
                         self._enter(StatePath(edge.dest))
 
     def _enter(self, path: StatePath) -> None:
-        """Add the states that entering this one activates."""
+        """Add the states that entering this one activates. History adds none: it enters what was active."""
         chain = list(ancestry(path))
-        waiting = list(chain)
-        for state in chain[1:]:
-            if self._states[state].kind == 'parallel':
-                waiting += self._states[state].initial
-        waiting += self._states[path].initial
+        self.states.update(chain)
+        around = (self._states[state] for state in chain[1:])
+        regions = (region for state in around if state.kind == 'parallel' for region in state.initial)
+        waiting = [path, *(region for region in regions if region not in chain)]
         while waiting:
             entered = waiting.pop()
-            if entered not in self.states:
+            if entered not in self._whole:
+                self._whole.add(entered)
                 self.states.add(entered)
-                if entered not in chain:
-                    waiting += self._states[entered].initial
+                waiting += self._states[entered].initial
 
 
 def _shadowed_edges(

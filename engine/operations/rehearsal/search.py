@@ -37,6 +37,8 @@ class Node:
     """The event that is being handled; None where the chart waits for one."""
     before: Node | None = None
     microsteps: int = 0
+    history: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """What is remembered for edges with `history`."""
 
     @property
     def settled(self) -> bool:
@@ -160,7 +162,7 @@ class Search:
         self, node: Node, cause: Event, event: Event, raised: Raised = (), before: tuple[bool, ...] = ()
     ) -> Iterator[tuple[Node, Microstep]]:
         """Yield the moments after each microstep that `event`, a consequence of `cause`, can be."""
-        for answers, microstep in self._chart.decisions(node.active, event):
+        for answers, microstep, history in self._chart.decisions(node.active, event, dict(node.history)):
             if microstep is not None and node.microsteps < MAX_MICROSTEPS:
                 following = Node(
                     active=microstep.active,
@@ -169,6 +171,7 @@ class Search:
                     event=cause,
                     before=node,
                     microsteps=node.microsteps + 1,
+                    history=tuple(sorted(history.items())),
                 )
                 yield following, microstep
 
@@ -180,7 +183,7 @@ class Search:
             if is_active(path, node.active):
                 event = Event(name='always', at=path)
                 yield from self._moves(node, cause, event, node.raised, answers)
-                stays = self._stays(node.active, event)
+                stays = self._stays(node, event)
                 if stays is None:
                     return
                 answers += stays
@@ -191,18 +194,16 @@ class Search:
             if is_active(path, node.active):
                 event = Event(name=name, at=path)
                 yield from self._moves(node, cause, event, raised, answers)
-                stays = self._stays(node.active, event)
+                stays = self._stays(node, event)
                 if stays is None:
                     return
                 answers += stays
-        yield Node(active=node.active, answers=answers, before=node), None
+        yield Node(active=node.active, answers=answers, before=node, history=node.history), None
 
-    def _stays(self, active: tuple[StatePath, ...], event: Event) -> tuple[bool, ...] | None:
+    def _stays(self, node: Node, event: Event) -> tuple[bool, ...] | None:
         """Return answers with which an event moves nothing; None if it always does."""
-        return next(
-            (answers for answers, microstep in self._chart.decisions(active, event) if microstep is None),
-            None,
-        )
+        decisions = self._chart.decisions(node.active, event, dict(node.history))
+        return next((answers for answers, microstep, _ in decisions if microstep is None), None)
 
     def _note_settled(self, settled: Node) -> None:
         moment = settled.before
@@ -243,9 +244,9 @@ class Search:
     def _key(self, node: Node, *, turns: bool) -> object:
         """Return what makes a moment new. In turn, it does not matter which regions ended how."""
         if not turns:
-            return node.active, node.raised, node.settled
+            return node.active, node.raised, node.settled, node.history
         states = self._chart.states
         ended = {leaf for leaf in node.active if states[leaf].kind == 'final' and '.' in leaf}
         outcomes = frozenset((parent_of(parent_of(leaf)), states[leaf].outcome) for leaf in ended)
         going = tuple(leaf for leaf in node.active if leaf not in ended)
-        return going, outcomes, node.raised, node.settled
+        return going, outcomes, node.raised, node.settled, node.history

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from functools import partial
-from itertools import count
+from itertools import count, pairwise
 from typing import Any
 
 from hypothesis import strategies as st
 
 from engine import Activity, Event, Memory, Pattern
 from engine.records import StatePath
-from engine.statechart.shape_builder import walk
+from engine.statechart.shape_builder import children_of, walk
 from tests.support.charts.scxml import Interpreter, Step
 
-TRIGGERS = ('a', 'b', 'c')
+NOTHING: st.SearchStrategy[dict[str, Any]] = st.just({})
+TRIGGERS = ('a', 'b', 'c', 'turn', 'leave', 'back')
+"""What people send: `turn` leads from child to child, `leave` out of the first state, `back` by history."""
 GUARDS = ('g0', 'g1', 'g2')
 
 
@@ -86,23 +87,30 @@ def guards() -> st.SearchStrategy[list[str]]:
 
 
 @st.composite
-def charts(draw: st.DrawFn, *, leaf: Mapping[str, Any] | None = None) -> type[Traced]:
+def charts(draw: st.DrawFn, *, leaf: st.SearchStrategy[dict[str, Any]] = NOTHING) -> type[Traced]:
     """Draw a pattern. It is not validated, since its states may lead nowhere.
 
     Args:
         draw: given by hypothesis.
-        leaf: more keys of atomic states. If they invoke something, its end leads to the first final state.
+        leaf: more keys of each atomic state. If it invokes something, the end of that leads to a final state.
     """
     numbers, labels = count(), count()
 
     def action(what: str) -> dict[str, Any]:
         return {what: partial(note, f'{what} {next(labels)}')}
 
-    def edges(names: list[str], sources: list[str], most: int) -> list[dict[str, Any]]:
+    def edges(states: list[dict[str, Any]], most: int, *more: str) -> list[dict[str, Any]]:
+        named = {str(path): state for path, _, state in walk(states)}
+        sources = [*more, *(path for path, state in named.items() if not state.get('final'))]
+
         def edge() -> dict[str, Any]:
-            trigger = draw(st.sampled_from((*TRIGGERS, *TRIGGERS, 'done', 'failed', 'always')))
-            dest = draw(st.sampled_from([*names, '=', *([None] if trigger != 'always' else [])]))
+            trigger = draw(st.sampled_from((*TRIGGERS[:3], *TRIGGERS[:3], 'done', 'failed', 'always')))
+            dest = draw(st.sampled_from([*named, '=', *([None] if trigger != 'always' else [])]))
+            history = (
+                draw(st.sampled_from((None, 'shallow', 'deep'))) if children_of(named.get(dest, {})) else None
+            )
             return {
+                **({'history': history} if history else {}),
                 'trigger': trigger,
                 'source': draw(st.sampled_from(sources)),
                 'dest': dest,
@@ -112,14 +120,14 @@ def charts(draw: st.DrawFn, *, leaf: Mapping[str, Any] | None = None) -> type[Tr
                 **action('after'),
             }
 
-        return [edge() for _ in range(draw(st.integers(1, most)))] if sources else []
+        return [edge() for _ in range(draw(st.integers(1, most)))]
 
     def tree(depth: int, kind: str) -> dict[str, Any]:
         state: dict[str, Any] = {'name': f's{next(numbers)}', **action('on_enter'), **action('on_exit')}
         if kind == 'final':
             return {**state, 'final': True, 'outcome': draw(st.sampled_from(['done', 'failed']))}
         if kind == 'atomic':
-            return {**state, **(leaf or {})}
+            return {**state, **draw(leaf)}
         kinds = ('atomic', 'compound', 'parallel') if depth else ('atomic',)
         inside = [tree(depth - 1, draw(st.sampled_from(kinds))) for _ in range(draw(st.integers(1, 3)))]
         if kind == 'parallel':
@@ -127,27 +135,30 @@ def charts(draw: st.DrawFn, *, leaf: Mapping[str, Any] | None = None) -> type[Tr
         else:
             state |= {'children': inside, 'initial': inside[0]['name']}
             inside += [tree(0, 'final') for _ in range(draw(st.integers(0, 1)))]
-        paths = paths_in(inside)
-        state['transitions'] = edges(list(paths), [name for name, final in paths.items() if not final], 2)
+        names = [child['name'] for child in inside if not child.get('final')]
+        turn = [['turn', *pair] for pair in pairwise([*names, names[0]])] if kind == 'compound' else []
+        state['transitions'] = [*edges(inside, 2), *turn]
         return state
 
     kinds = [draw(st.sampled_from(('compound', 'parallel'))), 'atomic', 'final']
     listed = [tree(2, kind) for kind in kinds]
-    paths = paths_in(listed)
-    sources = [name for name, final in paths.items() if not final]
+    begin = [str(path) for path, _, state in walk(listed) if not state.get('final')]
+    composites = [str(path) for path, _, state in walk(listed) if children_of(state)]
+    leave = ['leave', listed[0]['name'], listed[1]['name']]
+    back = {
+        'trigger': 'back',
+        'source': listed[1]['name'],
+        'dest': draw(st.sampled_from(composites)),
+        'history': draw(st.sampled_from(('shallow', 'deep'))),
+    }
     ends = [['done', path, listed[-1]['name']] for path, _, state in walk(listed) if 'invoke' in state]
 
     class Random(Traced, abstract=True):
         """A random chart."""
 
-        initial = draw(st.sampled_from([listed[0]['name'], *sources]))
+        initial = draw(st.sampled_from(begin))
         running: set[StatePath] = set()
 
     Random.states = listed
-    Random.transitions = [*edges(list(paths), [*sources, '*'], 8), *ends]
+    Random.transitions = [*edges(listed, 8, '*'), leave, back, *ends]
     return Random
-
-
-def paths_in(states: list[dict[str, Any]]) -> dict[str, bool]:
-    """Return the paths of nested states, each with whether it is final."""
-    return {str(path): bool(state.get('final')) for path, _, state in walk(states)}

@@ -111,6 +111,7 @@ class Interpreter:
                 self._add(scope, edge)
         self.begin = Arc('start', self.root, self.by_id[pattern.initial], {})
         self.configuration: set[State] = set()
+        self.history_value: dict[tuple[State, str], list[State]] = {}
         self.internal_queue: deque[tuple[str, str]] = deque()
         self.running = True
 
@@ -180,6 +181,10 @@ class Interpreter:
             self.run(arc.declared.get('before'))  # Ours: before the exits; there, all content is after them.
         left = list(reversed(in_order(self.compute_exit_set(enabled))))
         for state in left:
+            inside = [inner for inner in in_order(self.configuration) if inner.is_descendant(state)]
+            self.history_value[state, 'deep'] = [inner for inner in inside if not inner.children]
+            self.history_value[state, 'shallow'] = [inner for inner in inside if inner.parent is state]
+        for state in left:
             self.run(state.declared.get('on_exit'))
             self.configuration.remove(state)
         entered = in_order(self.compute_entry_set(enabled))
@@ -219,9 +224,10 @@ class Interpreter:
     def compute_entry_set(self, arcs: Iterable[Arc]) -> set[State]:
         to_enter: set[State] = set()
         for arc in arcs:
-            if arc.target:
-                self.add_descendant_states_to_enter(arc.target, to_enter)
-                self.add_ancestor_states_to_enter(arc.target, self.get_transition_domain(arc), to_enter)
+            for state in self.get_effective_target_states(arc):
+                self.add_descendant_states_to_enter(state, to_enter)
+            for state in self.get_effective_target_states(arc):
+                self.add_ancestor_states_to_enter(state, self.get_transition_domain(arc), to_enter)
         return to_enter
 
     def add_descendant_states_to_enter(self, state: State, to_enter: set[State]) -> None:
@@ -243,13 +249,19 @@ class Interpreter:
             if not any(inner is child or inner.is_descendant(child) for inner in to_enter):
                 self.add_descendant_states_to_enter(child, to_enter)
 
+    def get_effective_target_states(self, arc: Arc) -> list[State]:
+        if not arc.target or 'history' not in arc.declared:
+            return [arc.target] if arc.target else []
+        # Ours: the edge says so, instead of leading to a `history` in the state; its default is `initial`.
+        return self.history_value.get((arc.target, arc.declared['history']), arc.target.initial)
+
     def get_transition_domain(self, arc: Arc) -> State:
-        source, target = arc.source, arc.target
-        assert target
         # Ours: each edge to a state inside its source is internal; there, only with `type="internal"`.
-        around = [source, *source.proper_ancestors]
-        compound = (state for state in around if state.kind == 'compound' and target.is_descendant(state))
-        return next(compound, self.root)
+        for state in [arc.source, *arc.source.proper_ancestors]:
+            targets = self.get_effective_target_states(arc)
+            if state.kind == 'compound' and all(target.is_descendant(state) for target in targets):
+                return state
+        return self.root
 
     def atomic_states(self) -> list[State]:
         return [state for state in in_order(self.configuration) if not state.children]

@@ -325,9 +325,9 @@ class _Machine(HierarchicalMachine):
 
     def add_transition(self, trigger: str, source: Any, dest: Any = None, *args: Any, **options: Any) -> None:
         # The library takes `*` and `=` for the states inside, too, or for none.
-        siblings = [
+        siblings = (
             {'name': name, 'final': state.final} for name, state in self.states.items() if name != START
-        ]
+        )
         for each, to in ends_of({'source': source, 'dest': dest}, siblings):
             super().add_transition(trigger, each, to, *args, **options)
 

@@ -115,8 +115,8 @@ def ends_of(
     edge: Mapping[str, Any], siblings: Iterable[Mapping[str, Any]]
 ) -> Iterator[tuple[str, str | None]]:
     """Yield the sources of an edge, each with its destination; names are relative to the state around."""
-    anywhere = [state['name'] for state in siblings if not state.get('final')]
-    for source in anywhere if edge['source'] == '*' else listify(edge['source']):
+    every = (state['name'] for state in siblings if not state.get('final'))
+    for source in every if edge['source'] == '*' else listify(edge['source']):
         yield source, source if edge['dest'] == '=' else edge['dest']
 
 

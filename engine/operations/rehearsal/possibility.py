@@ -5,7 +5,7 @@ It errs on one side: what it calls impossible can never happen, whatever guards 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from engine.records import EXHAUSTED, EdgeShape, StatePath, StateShape, is_within
@@ -17,6 +17,8 @@ from engine.statechart.shape_builder import START, declared_edges, listify, walk
 
 OWN_TRIGGERS = ENGINE_EVENTS - {EXHAUSTED}
 """Triggers that follow from the chart itself. All others can come at any time: from people, or the budget."""
+MAX_CASES = 10_000
+"""Maximum number of cases to tell apart among the answers of guards about one event in one state."""
 NONE = -1
 """Instead of the number of an edge: no edge matches."""
 
@@ -139,7 +141,7 @@ def _shadowed_edges(
     for key, group in groups.items():
         wanted = {number: _wanted(declared[number][1]) for number in group}
         taken: set[int] = set()
-        _follow(list(wanted.items()), {}, taken)
+        _follow(list(wanted.items()), {}, taken, iter(range(MAX_CASES)))
         if NONE not in taken:
             certain.add(key)
         for number in sorted(set(group) - taken):
@@ -150,21 +152,32 @@ def _shadowed_edges(
     return shadowed, certain
 
 
-def _follow(edges: list[tuple[int, list[tuple[Any, bool]]]], known: dict[Any, bool], taken: set[int]) -> None:
-    """Add the edges that can be the first to match, if some guards have answered already; `NONE` if none."""
+def _follow(
+    edges: list[tuple[int, list[tuple[Any, bool]]]],
+    known: dict[Any, bool],
+    taken: set[int],
+    cases: Iterator[int],
+) -> None:
+    """Add the edges that can be the first to match, if some guards have answered already; `NONE` if none.
+
+    All of them, if there are more than `cases` to look at.
+    """
     if not edges:
         taken.add(NONE)
         return
-    if taken.issuperset({NONE, *(number for number, _ in edges)}):
+    possible = {NONE, *(number for number, _ in edges)}
+    if next(cases, None) is None:
+        taken |= possible
+    if taken.issuperset(possible):
         return
     (number, needed), *later = edges
     answers = dict(known)
     for guard, wanted in needed:
         if guard not in answers:
-            _follow(later, {**answers, guard: not wanted}, taken)
+            _follow(later, {**answers, guard: not wanted}, taken, cases)
             answers[guard] = wanted
         elif answers[guard] is not wanted:
-            _follow(later, answers, taken)
+            _follow(later, answers, taken, cases)
             return
     taken.add(number)
 

@@ -19,10 +19,17 @@ from engine.records import Edge, Event, StatePath, is_active
 from engine.records.shape import ancestry, parent_of
 from engine.runtime import region_of
 from engine.statechart.chart import MAX_MICROSTEPS, Microstep
+from engine.statechart.run_state import History
 from engine.statechart.shape_builder import START
 
+SECONDS_FOR_WAYS = 1.0
+"""How long after a search the ways to what it saw may take."""
 Raised: TypeAlias = tuple[tuple[str, StatePath], ...]
 """Completed composites that still have to be told to the chart, each with the event."""
+
+
+class _TimeOver(Exception):
+    """The limit of time is reached."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,13 +88,19 @@ class Search:
 
     def run(self) -> None:
         """Look for everything: first with regions that take turns, then, for what is missing, without."""
-        for turns in (True, False):
-            if self._explore(turns=turns) or self._clock() >= self._end:
-                return
+        try:
+            _ = self._explore(turns=True) or self._explore(turns=False)
+        except _TimeOver:
+            self.complete = False
+        self._end = self._clock() + SECONDS_FOR_WAYS
 
     def way_to(self, node: Node) -> tuple[PlayedEvent, ...]:
-        """Return the events that led to a moment, and on to where the chart waits again."""
-        further, active = self._way_on(node)
+        """Return the events that led to a moment, and on to where the chart waits again; () after a while."""
+        try:
+            further, active = self._way_on(node)
+        except _TimeOver:
+            self.complete = False
+            return ()
         chain: list[Node] = []
         while node.before is not None:
             chain.append(node)
@@ -122,9 +135,6 @@ class Search:
         start = Node(active=(START,))
         queue, seen = deque([start]), set[object]()
         while queue:
-            if self._clock() >= self._end:
-                self.complete = False
-                return False
             node = queue.popleft()
             for following, microstep in self._following(node, turns=turns):
                 if microstep is None:
@@ -162,7 +172,7 @@ class Search:
         self, node: Node, cause: Event, event: Event, raised: Raised = (), before: tuple[bool, ...] = ()
     ) -> Iterator[tuple[Node, Microstep]]:
         """Yield the moments after each microstep that `event`, a consequence of `cause`, can be."""
-        for answers, microstep, history in self._chart.decisions(node.active, event, dict(node.history)):
+        for answers, microstep, history in self._decisions(node, event):
             if microstep is not None and node.microsteps < MAX_MICROSTEPS:
                 following = Node(
                     active=microstep.active,
@@ -202,8 +212,17 @@ class Search:
 
     def _stays(self, node: Node, event: Event) -> tuple[bool, ...] | None:
         """Return answers with which an event moves nothing; None if it always does."""
-        decisions = self._chart.decisions(node.active, event, dict(node.history))
+        decisions = self._decisions(node, event)
         return next((answers for answers, microstep, _ in decisions if microstep is None), None)
+
+    def _decisions(
+        self, node: Node, event: Event
+    ) -> Iterator[tuple[tuple[bool, ...], Microstep | None, History]]:
+        """Yield the microsteps that an event can cause. Raises `_TimeOver`."""
+        for decision in self._chart.decisions(node.active, event, dict(node.history)):
+            if self._clock() >= self._end:
+                raise _TimeOver
+            yield decision
 
     def _note_settled(self, settled: Node) -> None:
         moment = settled.before

@@ -33,6 +33,7 @@ class _Lint:
         yield from self._unaccepted()
         yield from self._automatic_cycles()
         yield from self._idle_history()
+        yield from self._traps()
         idle: dict[StatePath, list[StateShape]] = {}
         for state in self._reached:
             yield from self._without_end(state)
@@ -124,6 +125,19 @@ class _Lint:
                 text = f'its edges without an event go on until a guard ends them: {names}'
                 yield _finding(Level.WARNING, 'automatic-cycle', start, text)
 
+    def _traps(self) -> Iterator[Finding]:
+        """Find the first outermost state from which no final state can be reached."""
+        backward: dict[StatePath, set[StatePath]] = {}
+        for edge in self._possible.edges:
+            if edge.dest:
+                backward.setdefault(_outermost(edge.dest), set()).add(_outermost(edge.source))
+        outermost = [state for state in self._reached if not state.parent]
+        ends = {state.path for state in outermost if state.kind == 'final'}
+        leading = ends.union(*(_reachable(end, backward) for end in ends))
+        if trap := next((state.path for state in outermost if state.path not in leading), None):
+            text = 'no final state can be reached from it: a run that comes here only ends if it is stopped'
+            yield _finding(Level.WARNING, 'no-ending', trap, text)
+
     def _idle_history(self) -> Iterator[Finding]:
         """Find edges back to where a state was left, if no edge leaves it."""
         for edge in self._edges:
@@ -207,6 +221,10 @@ class _Lint:
                 yield _finding(Level.WARNING, 'endless-state', path, text)
             else:
                 idle.setdefault(parent_of(region), []).append(state)
+
+
+def _outermost(path: str) -> StatePath:
+    return StatePath(path.partition('.')[0])
 
 
 def _reachable(start: StatePath, following: dict[StatePath, set[StatePath]]) -> set[StatePath]:

@@ -141,6 +141,20 @@ BROKEN: dict[str, tuple[dict[str, Any], str, str]] = {
         'asking',
         'never stop: asking → thinking → asking',
     ),
+    'no-ending': (
+        {
+            'states': [GO, {'name': 'turning', 'waits': 'go', 'within': 9}, OVER],
+            'transitions': [
+                ['go', 'asking', 'turning'],
+                ['stop', 'asking', 'over'],
+                TOO_LATE,
+                ['go', 'turning', 'turning'],
+                ['expired', 'turning', 'turning'],
+            ],
+        },
+        'turning',
+        'no final state can be reached',
+    ),
     'idle-history': (
         {
             'initial': 'work',

@@ -62,9 +62,18 @@ def test_a_rehearsal_of_more_cases_than_there_is_time_for_says_what_it_left_open
         ['stop', 'c', 'over'],
     ]
 
-    rehearsal = rehearse(Tangled(), seconds=0.1)
+    rehearsal = rehearse(Tangled(), seconds=1)
     assert not rehearsal.complete and rehearsal.undecided[:2] == ('c', 'over')
     assert [bool(state.events) for state in rehearsal.states] == [True, True, False, False]
+
+
+def test_states_that_are_only_passed_in_an_endless_circle_have_no_way() -> None:
+    class Circling(Pattern):
+        initial = 'a'
+        states = ['a', 'b', {'name': 'over', 'final': True}]
+        transitions = [['always', 'a', 'b'], ['always', 'b', 'a'], ['go', 'a', 'over']]
+
+    assert not any(state.events for state in rehearse(Circling()).states)
 
 
 LEAVES = st.sampled_from([{}, {'invoke': 'work'}, {'waits': 'go'}, {'within': 5}])

@@ -95,12 +95,14 @@ class Search:
         self._end = self._clock() + SECONDS_FOR_WAYS
 
     def way_to(self, node: Node) -> tuple[PlayedEvent, ...]:
-        """Return the events that led to a moment, and on to where the chart waits again; () after a while."""
+        """Return the events that led to a moment, and on to where the chart waits; () if it never does."""
         try:
-            further, active = self._way_on(node)
+            onward = self._way_on(node)
         except _TimeOver:
-            self.complete = False
+            self.complete, onward = False, None
+        if onward is None:
             return ()
+        further, active = onward
         chain: list[Node] = []
         while node.before is not None:
             chain.append(node)
@@ -113,8 +115,8 @@ class Search:
         events[-1] = replace(events[-1], answers=events[-1].answers + further, active=active)
         return tuple(events)
 
-    def _way_on(self, node: Node) -> tuple[tuple[bool, ...], tuple[StatePath, ...]]:
-        """Return further answers with which the chart soon waits again, and the active states then."""
+    def _way_on(self, node: Node) -> tuple[tuple[bool, ...], tuple[StatePath, ...]] | None:
+        """Return further answers with which the chart waits again, if any, and the active states then."""
         queue, seen = deque([node]), {self._key(node, turns=False)}
         while queue:
             moment = queue.popleft()
@@ -128,7 +130,7 @@ class Search:
                 if (key := self._key(following, turns=False)) not in seen:
                     seen.add(key)
                     queue.append(following)
-        return (), node.active
+        return None
 
     def _explore(self, *, turns: bool) -> bool:
         """Explore, and return whether everything possible was seen."""

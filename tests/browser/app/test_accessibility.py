@@ -26,6 +26,7 @@ PAGES = {
     'fork': '{run}/fork?at=9',
     'family': '{run}/family',
     'compare': '/compare?a={id}&b={id}',
+    'style': '/style',
 }
 """The launch form and the settings are checked in their own tests, with problems on them."""
 UNFOLDED = ('/tools', '/tools/notes')

@@ -181,7 +181,7 @@ def _draw_tabs() -> None:
 
 
 def _draw_conversation() -> None:
-    calls = [
+    calls: list[dict[str, Any]] = [
         {'kind': 'tool', 'title': 'run_tests', 'note': note, 'state': state, 'arguments': {}}
         for state, note in CALLS
     ]

@@ -42,10 +42,12 @@ from ui.web.pages.accounts.own import page as account
 from ui.web.pages.compare import page as compare
 from ui.web.pages.fork import page as fork
 from ui.web.pages.fork.lineage import page as lineage
+from ui.web.pages.fork.regression_test import page as regression_test
 from ui.web.pages.fork.variants import page as variants
 from ui.web.pages.home import page as home
 from ui.web.pages.inbox import page as inbox
 from ui.web.pages.launch import page as launch
+from ui.web.pages.launch.simulator import page as simulator
 from ui.web.pages.notifications import page as notifications
 from ui.web.pages.report import page as report
 from ui.web.pages.run import page as run
@@ -68,10 +70,12 @@ PAGES = (
     home,
     runs,
     launch,
+    simulator,
     run,
     review,
     report,
     fork,
+    regression_test,
     variants,
     lineage,
     compare,

@@ -49,7 +49,7 @@ RUN_SHEETS = (
     *('run/files', 'run/strip', 'run/report', 'run/panels'),
     *(f'panels/{path.stem}' for path in sorted((STYLES / 'panels').glob('*.css'))),
     *('run/stepping', 'run/artifacts', 'pages/forks', 'pages/traffic', 'pages/compare', 'pages/wall'),
-    'pages/style',
+    *('pages/simulator', 'pages/style'),
 )
 """Those of pages with recorded runs (`of_runs`), after the others; with one for each panel."""
 
@@ -268,7 +268,7 @@ def button(
 
 @contextmanager
 def notice(kind: str, icon: str) -> Iterator[None]:
-    """Draw a permanent message of a kind: `fail`, `wait` or `info`."""
+    """Draw a permanent message of a kind: `fail`, `wait`, `done` or `info`."""
     role = 'alert' if kind == 'fail' else 'status'
     with Box(f'notice {kind}', role=role):
         ui.icon(icon, size='20px')
@@ -291,6 +291,7 @@ def empty_state(icon: str, text: str) -> None:
 
 ORIGINS = {
     'simulated': ('theater_comedy', 'Simulated', 'Answered by the scripted model: no provider was called'),
+    'stubbed': ('rule', 'Stubbed', "Answered by the run's stubs: no provider was called"),
     'live': ('sensors', 'Live', 'Answered by a provider'),
     'replayed': ('replay', 'Replayed', 'Answered from a recording: no provider was called'),
 }

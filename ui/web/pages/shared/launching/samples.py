@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from engine import Conductor, EngineError, Pattern
 from engine.models.scripted import Sample, has_scenario, scenarios
-from engine.records import RunInfo, RunQuery
+from engine.records import Launch, RunInfo, RunQuery
 from ui.app.backend import Backend
 
 MAX_SEARCHED = 60
@@ -76,13 +76,13 @@ class Starter:
     def __init__(self, backend: Backend) -> None:
         self._backend, self.busy = backend, False
 
-    async def start(self, pattern: str, parameters: Mapping[str, Any], **options: Any) -> None:
+    async def start(self, launch: Launch) -> None:
         """Start a run and open its page. Raises `EngineError`."""
         if self.busy:
             return
         self.busy = True
         try:
-            run = (await self._backend().start(pattern, parameters, **options)).id
+            run = (await self._backend().start(launch)).id
         except BaseException:
             self.busy = False
             raise
@@ -92,7 +92,13 @@ class Starter:
         """Start a sample and open its page, or show why it does not start; return whether it does."""
         try:
             await self.start(
-                pattern, sample.parameters, models=sample.models, title=sample.title, tags=('sample',)
+                Launch(
+                    pattern=pattern,
+                    parameters=sample.parameters,
+                    models=sample.models,
+                    title=sample.title,
+                    tags=('sample',),
+                )
             )
         except EngineError as error:
             ui.notify(f'The sample did not start: {error}', type='negative', close_button='Close')

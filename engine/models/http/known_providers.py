@@ -31,6 +31,7 @@ KNOWN_PROVIDERS = {
             strict_tools=True,
             bounds='numbers',
             limit_field='max_completion_tokens',
+            small_models=('gpt-5-mini', 'gpt-4.1-mini', 'gpt-4o-mini'),
         ),
         _provider(
             'anthropic',
@@ -39,6 +40,7 @@ KNOWN_PROVIDERS = {
             dialect='anthropic',
             structure='by model',
             cache='5m',
+            small_models=('claude-haiku', 'claude-3-5-haiku'),
         ),
         _provider(
             'openrouter',
@@ -47,6 +49,7 @@ KNOWN_PROVIDERS = {
             structure='tool',
             reasoning='object',
             cache='5m',
+            small_models=('openai/gpt-5-mini', 'openai/gpt-4o-mini'),
         ),
         _provider(
             'groq',
@@ -54,11 +57,23 @@ KNOWN_PROVIDERS = {
             'GROQ_API_KEY',
             structure='tool',
             limit_field='max_completion_tokens',
+            small_models=('llama-3.1-8b-instant', 'openai/gpt-oss'),
         ),
         _provider(
-            'mistral', 'https://api.mistral.ai/v1', 'MISTRAL_API_KEY', short_ids=True, usage_option=False
+            'mistral',
+            'https://api.mistral.ai/v1',
+            'MISTRAL_API_KEY',
+            short_ids=True,
+            usage_option=False,
+            small_models=('mistral-small-latest', 'mistral-small'),
         ),
-        _provider('deepseek', 'https://api.deepseek.com/v1', 'DEEPSEEK_API_KEY', structure='text'),
+        _provider(
+            'deepseek',
+            'https://api.deepseek.com/v1',
+            'DEEPSEEK_API_KEY',
+            structure='text',
+            small_models=('deepseek-chat', 'deepseek-flash'),
+        ),
         _provider(
             'gemini',
             'https://generativelanguage.googleapis.com/v1beta',
@@ -66,6 +81,7 @@ KNOWN_PROVIDERS = {
             dialect='gemini',
             structure='schema alone',
             bounds='numbers',
+            small_models=('gemini-flash-latest', 'gemini-2.5-flash'),
         ),
         # A local server holds a model or two in memory, and calls queue behind one another.
         _provider('ollama', 'http://127.0.0.1:11434/v1', structure='schema alone', bounds='all', at_once=2),

@@ -132,7 +132,7 @@ export default {
       if (free && this.$refs.box.offsetParent && !this.$refs.box.contains(event.target)) this.handleEdgeKey(event);
     },
     onKey(event) { // plain arrow keys belong to the player
-      const agent = this.foldable && event.target.matches?.(".agent") && event.target;
+      const agent = this.foldable && event.target.matches?.(".agent-card") && event.target;
       if (agent && (event.key === "Enter" || event.key === " ")) {
         event.preventDefault();
         event.stopPropagation();
@@ -152,12 +152,12 @@ export default {
       const state = event.target.closest(".state"), edge = event.target.closest(`.edge[id^="e:"]`);
       clearTimeout(this.clickTimer);
       if (edge) return this.emitEdge(edge, "press");
-      if (this.foldable && state?.matches(".agent")) return this.$emit("fold", state.id.slice(2));
+      if (this.foldable && state?.matches(".agent-card")) return this.$emit("fold", state.id.slice(2));
       if (state?.id && event.detail < 2) this.clickTimer = setTimeout(() => this.$emit("pick", state.id.slice(2)), 220);
     },
     onDoubleClick(event) {
       const state = this.pickable && event.target.closest(".state");
-      if (state?.id && !(this.foldable && state.matches(".agent"))) this.$emit("fold", state.id.slice(2));
+      if (state?.id && !(this.foldable && state.matches(".agent-card"))) this.$emit("fold", state.id.slice(2));
     },
   },
 };

@@ -106,6 +106,7 @@ def test_a_fork_in_a_parallel_state_starts_with_edited_text(
     page.keyboard.press('Control+Enter')
     expect(page).not_to_have_url(re.compile(re.escape(run)))
     wait_until_done(page)
+    page.get_by_role('button', name='Watch').click()
     expect(page.get_by_role('region', name='Result')).to_contain_text('Milk is better than water:')
     expect(page.locator('.run-facts a', has_text=f'at {MIDDLE}')).to_be_visible()
     original = debates.ask(f'/runs/{run.rpartition("/")[2]}/result')

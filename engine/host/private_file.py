@@ -25,7 +25,7 @@ def read_private(path: Path) -> dict[str, Any]:
 def change_private(path: Path, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Replace these values and return all; None removes one. Raises `OSError`.
 
-    The file is replaced atomically, with mode 0600; its folder is created. Without a change it is not touched.
+    The file is replaced atomically, with mode 0600; its folder is created. Without a change it stays.
     """
     with _changing:
         before = read_private(path)

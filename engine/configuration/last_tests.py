@@ -36,9 +36,9 @@ class LastTests(Generic[H]):
 
     async def all(self) -> dict[str, H]:
         """Return the last results."""
-        kept = await asyncio.to_thread(read_private, self._file) if self._file else self._memory
+        bodies = await asyncio.to_thread(read_private, self._file) if self._file else self._memory
         results: dict[str, H] = {}
-        for key, body in kept.items():
+        for key, body in bodies.items():
             if key.startswith(self._prefix):
                 with suppress(ValidationError):  # written by another version
                     results[key.removeprefix(self._prefix)] = self._adapter.validate_python(body)

@@ -74,7 +74,9 @@ class Control:
         if field.kind in ('multiline', 'list', 'json') and not field.inline:
             return text_area(start, maxlength=HARD_LIMIT)
         unchecked = {'spellcheck': 'false', 'autocapitalize': 'off'} if field.kind == 'path' else {}
-        kind = 'date' if field.kind == 'date' else 'text'
+        if field.kind == 'password':
+            unchecked = {'autocomplete': 'off'}
+        kind = field.kind if field.kind in ('date', 'password') else 'text'
         return text_input(start, kind=kind, maxlength=HARD_LIMIT, **unchecked)
 
     def _draw_help(self) -> None:

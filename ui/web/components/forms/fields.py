@@ -13,7 +13,18 @@ from pydantic import BaseModel
 from ui.formatting.values import parse_tags
 
 Kind = Literal[
-    'text', 'date', 'path', 'multiline', 'integer', 'number', 'boolean', 'choice', 'list', 'json', 'model'
+    'text',
+    'date',
+    'path',
+    'password',
+    'multiline',
+    'integer',
+    'number',
+    'boolean',
+    'choice',
+    'list',
+    'json',
+    'model',
 ]
 KINDS_BY_TYPE: dict[str, Kind] = {
     'string': 'text',
@@ -23,7 +34,7 @@ KINDS_BY_TYPE: dict[str, Kind] = {
 }
 TEXT_KINDS: tuple[Kind, ...] = ('text', 'multiline', 'path')
 """Kinds that are bounded by length."""
-FORMATS: dict[str, Kind] = {'date': 'date', 'path': 'path'}
+FORMATS: dict[str, Kind] = {'date': 'date', 'path': 'path', 'password': 'password'}
 BUDGET = re.compile(r'budget|deadline|time_?out|max_(tokens|seconds|minutes|cost)')
 BUDGETS = 'Budgets'
 MAX_SINGLE_LINE = 4_000

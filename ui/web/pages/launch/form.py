@@ -30,6 +30,7 @@ from ui.web.components.menus import PickerItem, picker
 from ui.web.components.theme import button, text_notice
 from ui.web.components.widgets import Box, Text, set_attributes, set_class
 from ui.web.pages.launch.efforts import Efforts
+from ui.web.pages.launch.filler import FillerNotice
 from ui.web.pages.shared.launching.budget_limits import BudgetLimits, budget_values
 from ui.web.pages.shared.launching.models import Models
 from ui.web.pages.shared.launching.recording_picker import RecordingPicker, is_recorded
@@ -86,6 +87,7 @@ class LaunchForm:
                 self._debugging = DebugOptions(lambda: self._shape, fields, on_change=self._on_edit)
                 with Box('form-foot'):
                     self._problem = Box('ghost')
+                    self._filler = FillerNotice(backend, self._models)
                     with Box('launch-actions'):
                         self._run = button('Run', icon='play_arrow', kind='primary big', requires='start')
                         self._run.on('click', self.start)
@@ -118,9 +120,8 @@ class LaunchForm:
         set_attributes(self._size, aria_pressed=str(self._large).lower())
 
     def _show_models(self) -> None:
-        live, words = (
-            (False, REPLAYED) if self._replay.run else self._models.describe(has_scenario=self._is_known())
-        )
+        live, words = (False, REPLAYED) if self._replay.run else self._models.describe()
+        self._filler.show(not (live or self._replay.run or self._is_known()))
         if live:
             limits, _ = self._limits.parse()
             budget = limits.budget if isinstance(limits, BudgetLimits) else None
@@ -133,14 +134,17 @@ class LaunchForm:
     def _is_known(self) -> bool:
         return is_known(self._pattern, self._form.parse()[0])
 
-    async def load(self, earlier: RunInfo | None, *, replay: bool = False) -> None:
+    async def load(self, earlier: RunInfo | None, *, replay: bool = False, model: str = '') -> None:
         """Offer samples and earlier inputs, restore the draft, draw the diagram.
 
         Args:
             earlier: an earlier run whose input is used.
             replay: whether to answer from its recording as well.
+            model: the model for all roles, in place of earlier ones.
         """
         self._restore(earlier, replay=replay)  # before the first await, after which the page may be in use
+        if model:
+            self._models.fill({'': model})
         self._form.focus(prevent_scroll=True)  # without scrolling: the page opens at its top
         if self._shape is not None:
             await self._draw(self._shape)

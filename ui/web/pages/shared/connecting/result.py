@@ -55,8 +55,10 @@ def models_with_prices(registry: ModelRegistry, health: EndpointHealth) -> dict[
 def _price(registry: ModelRegistry, name: str) -> str:
     """Return the price in words, or '' if it is unknown."""
     price = getattr(registry.get(name), 'price', None)
-    amounts = [price(Usage(**{kind: SAMPLED})) for kind in ('input', 'output')] if price else [None]
-    if any(amount is None for amount in amounts):
+    if price is None:
         return ''
-    read, written = (dollars(amount * 1_000_000 / SAMPLED) for amount in amounts)
-    return f'{read} in, {written} out per million tokens'
+    read, written = price(Usage(input=SAMPLED)), price(Usage(output=SAMPLED))
+    if read is None or written is None:
+        return ''
+    scale = 1_000_000 / SAMPLED
+    return f'{dollars(read * scale)} in, {dollars(written * scale)} out per million tokens'

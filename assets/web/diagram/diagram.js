@@ -7,9 +7,18 @@ import { stateListMethods } from "/hemicycle/diagram/state_list.js";
 import { cardMethods } from "/hemicycle/diagram/cards.js";
 import { drawOverlays } from "/hemicycle/diagram/overlays.js";
 
+const KEYS = "Diagram: plus and minus zoom, Shift with an arrow key pans, period and comma go from edge to edge, Enter opens an agent, or the menu of an edge";
+
 export default {
-  template: `<div class="diagram" :class="{pickable}" ref="box" @wheel="onWheel" @pointerdown="startDrag" @pointermove="drag" @pointerup="endDrag" @pointercancel="endDrag" @click="onClick" @dblclick="onDoubleClick" @keydown="onKey" @pointerover="onPointerOver" @pointerleave="scheduleLeave" @focusin="onFocusIn" @focusout="onFocusOut"
-    :tabindex="pickable ? 0 : undefined" :role="pickable ? 'group' : undefined" :aria-label="pickable ? 'Diagram: plus and minus zoom, Shift with an arrow key pans, period and comma go from edge to edge, Enter opens an agent, or the menu of an edge' : undefined"></div>`,
+  render() {
+    return Vue.h("div", {
+      class: ["diagram", { pickable: this.pickable }], ref: "box",
+      onWheel: this.onWheel, onPointerdown: this.startDrag, onPointermove: this.drag, onPointerup: this.endDrag, onPointercancel: this.endDrag,
+      onClick: this.onClick, onDblclick: this.onDoubleClick, onKeydown: this.onKey,
+      onPointerover: this.onPointerOver, onPointerleave: this.scheduleLeave, onFocusin: this.onFocusIn, onFocusout: this.onFocusOut,
+      ...(this.pickable && { tabindex: 0, role: "group", "aria-label": KEYS }),
+    });
+  },
   props: { svg: String, highlights: Object, overlays: Object, texts: Object, pickable: Boolean, foldable: Boolean, title: String, label: String, states: Array },
   emits: ["pick", "fold", "context", "edge", "room"],
   mounted() {

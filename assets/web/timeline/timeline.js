@@ -164,7 +164,7 @@ export class Timeline {
   readTheme() {
     const style = getComputedStyle(document.body), read = (name) => style.getPropertyValue(name).trim();
     this.colours = Object.fromEntries(Object.entries(COLOURS).map(([kind, name]) => [kind, read(name)]));
-    Object.assign(this.colours, { line: read("--line"), muted: read("--muted"), cut: read("--fail"), font: `${read("--small")} ${read("--sans")}` });
+    Object.assign(this.colours, { line: read("--line"), muted: read("--muted"), cut: read("--text"), font: `${read("--small")} ${read("--sans")}` });
     this.draw();
   }
   layOut() {

@@ -134,7 +134,7 @@ def test_variants_are_compared_blind_until_one_wins(page: Page, run: str, axe) -
     )
     facts = variants.first.locator('.agent-facts')
     assert facts.evaluate('one => one.scrollHeight <= one.clientHeight'), 'its tokens and time are cut off'
-    page.get_by_role('switch', name='Blind').click()
+    page.get_by_role('checkbox', name='Blind').click()
     expect(variants.locator('h2')).to_have_text([re.compile('Variant [AB]')] * 2)
     expect(variants.get_by_role('link', name='Open')).to_have_count(0)
     expect(variants.locator('.variant-overrides:visible')).to_have_count(0)

@@ -66,7 +66,7 @@ class ChartPane(Pane):
                 self._size.on('click', self._enlarge)
             with Box('panel-body flat'):
                 if not has_graphviz():
-                    text_notice('wait', 'account_tree', GRAPHVIZ_MISSING)
+                    text_notice('info', 'account_tree', GRAPHVIZ_MISSING)
                 self._drawing = Diagram(
                     '',
                     title=self._shape.title,

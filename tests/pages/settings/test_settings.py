@@ -12,7 +12,7 @@ from engine.models.http.endpoint_settings import EndpointSettings, EndpointSourc
 from engine.models.registry import EndpointHealth, ModelRegistry
 from engine.records import Fault
 from engine.workspace import Sandbox
-from tests.support.pages.clicks import click, see
+from tests.support.pages.clicks import click, labelled, see
 from ui.app.settings import ServerPaths
 from ui.formatting.values import byte_size, short_duration
 from ui.server.app import UNSANDBOXED, warn_if_unsandboxed
@@ -174,8 +174,10 @@ async def test_the_last_test_of_an_agent_stays_on_its_card(pages, conductor):
 async def test_an_agent_is_tried_in_a_race(pages, conductor, monkeypatch):
     monkeypatch.setenv('PATH', '/usr/bin:/bin')
     add_agents(conductor)
-    await pages.open('/launch/race?model=agent:mine')
-    await pages.should_see('Live: racer1, racer2')
+    await pages.open('/settings')
+    (race,) = labelled(pages, 'Try in a race: Mine')
+    await pages.open(race.props['href'])
+    await pages.should_see('Live: racer1, racer2, racer3, racer4 by agent:mine.')
 
 
 async def test_a_launch_form_offers_installed_agents(conductor, monkeypatch):

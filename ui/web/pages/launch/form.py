@@ -134,15 +134,21 @@ class LaunchForm:
     def _is_known(self) -> bool:
         return is_known(self._pattern, self._form.parse()[0])
 
-    async def load(self, earlier: RunInfo | None, *, replay: bool = False, model: str = '') -> None:
+    async def load(
+        self, earlier: RunInfo | None, *, replay: bool = False, sample: str = '', model: str = ''
+    ) -> None:
         """Offer samples and earlier inputs, restore the draft, draw the diagram.
 
         Args:
             earlier: an earlier run whose input is used.
             replay: whether to answer from its recording as well.
-            model: the model for all roles, in place of earlier ones.
+            sample: the name of a sample that is filled in.
+            model: the model for all roles, in place of others.
         """
         self._restore(earlier, replay=replay)  # before the first await, after which the page may be in use
+        for ready in samples(self._pattern):
+            if ready.name == sample:
+                self._fill_from_sample(ready)
         if model:
             self._models.fill({'': model})
         self._form.focus(prevent_scroll=True)  # without scrolling: the page opens at its top

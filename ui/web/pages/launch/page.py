@@ -38,4 +38,7 @@ def register(backend: Backend) -> None:
             ):
                 text_link(traffic_path(pattern_class.name), 'Traffic: all runs on one diagram', 'small')
             launcher = LaunchForm(backend, pattern_class)
-            await launcher.load(again, replay=bool(replay), model=request.query_params.get('model', ''))
+            asked = request.query_params
+            await launcher.load(
+                again, replay=bool(replay), sample=asked.get('sample', ''), model=asked.get('model', '')
+            )

@@ -13,6 +13,7 @@ from ui.web.components.copy_buttons import copy_text
 from ui.web.components.theme import button
 from ui.web.components.widgets import Box, Text, set_attributes, text_link
 from ui.web.pages.settings.card import CheckResult, TestCard
+from ui.web.pages.shared.launching.samples import samples
 
 REMEDY = 'Start it once in a terminal: it says what is missing, such as a login.'
 RACE = 'race'
@@ -62,12 +63,11 @@ class AgentCard(TestCard[AgentHealth]):
         runs = 'in the sandbox' if info.sandboxed else 'without a sandbox'
         facts = {'Model name': info.model, 'Program': info.command, 'Runs': runs, 'Access': info.reach}
         super().__init__(info.name, facts, info.problem)
-        if not info.problem and RACE in backend().catalog.patterns:
+        if not info.problem and (path := _race(backend, info)):
             with self.head:
                 text_link(
-                    f'/launch/{RACE}?model={info.model}', 'Try in a race', 'btn small', icon='flag',
-                    aria_label=f'Try {info.title} in a race',
-                )  # fmt: skip
+                    path, 'Try in a race', 'btn small', icon='flag', aria_label=f'Try in a race: {info.title}'
+                )
         summary = count(len(info.keys), 'environment variable') if info.keys else 'No environment variables'
         self.show_list(summary, info.keys)
 
@@ -81,3 +81,10 @@ class AgentCard(TestCard[AgentHealth]):
             detail = health.problem.removeprefix(f'{self.name}: ')
             return CheckResult(ok=False, detail=detail, hint=REMEDY, at=health.at)
         return CheckResult(ok=True, detail=health.introduction, at=health.at)
+
+
+def _race(backend: Backend, info: ExternalAgentInfo) -> str:
+    """Return the address of a form that lets this agent race; '' if there is no race here."""
+    pattern = backend().catalog.find(RACE)
+    sample = next((sample for sample in samples(pattern) if sample.models), None) if pattern else None
+    return f'/launch/{RACE}?model={info.model}&sample={sample.name}' if sample else ''

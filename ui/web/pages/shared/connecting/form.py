@@ -60,7 +60,9 @@ def form_model(provider: str, *, place: str, present: Mapping[str, Any] | None =
     known = KNOWN_PROVIDERS.get(provider)
     in_sight = {'name', 'url', 'key'} if known is None else {'key'} if known.key else {'url'}
     is_new = present is None
-    now = f' Now: {reference}. Leave empty to keep it.' if (reference := (present or {}).get('key')) else ''
+    reference = (present or {}).get('key', '')
+    present_one = reference if reference.startswith('env:') else 'the present one'
+    now = f' Leave empty to keep {present_one}.' if reference else ''
 
     def field(name: str, title: str, help: str, default: Any = '', **extra: Any) -> Any:
         group = {} if name in in_sight else {'group': ADVANCED}

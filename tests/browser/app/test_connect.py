@@ -37,7 +37,7 @@ def test_four_clicks_and_a_pasted_key_lead_to_a_finished_run(page, new_server, a
     expect(dialog.get_by_label('API key')).to_be_focused()
     page.keyboard.insert_text(KEY)
     dialog.get_by_role('button', name='Connect', exact=True).click()
-    expect(dialog.get_by_text('22 models offered.')).to_be_visible()
+    expect(dialog.get_by_text('22 models offered; none was called.')).to_be_visible()
     axe(page)
     sources = [page.content()]
     dialog.get_by_role('button', name='Run a sample with it').click()
@@ -47,7 +47,7 @@ def test_four_clicks_and_a_pasted_key_lead_to_a_finished_run(page, new_server, a
     expect(page.get_by_text('A live answer.').first).to_be_visible()
 
     page.goto(f'{new_server.url}/settings')
-    expect(page.get_by_text('22 models offered. Tested')).to_be_visible()
+    expect(page.get_by_text('22 models offered; none was called. Tested')).to_be_visible()
     sources += [page.content(), page.request.get(f'{new_server.url}/settings').text()]
     sources += [json.dumps(new_server.ask(path)) for path in ('/endpoints', '/endpoints/openai')]
     bundle = page.request.get(f'{new_server.url}/api/v1/runs/{run}/export/bundle')
@@ -82,7 +82,7 @@ def test_a_model_is_connected_changed_and_removed(page, new_server, address):
     expect(dialog).not_to_contain_text('the-wrong-key')
     dialog.get_by_label('API key').fill(KEY)
     dialog.get_by_role('button', name='Connect', exact=True).click()
-    expect(dialog.get_by_text('22 models offered.')).to_be_visible()
+    expect(dialog.get_by_text('22 models offered; none was called.')).to_be_visible()
     dialog.get_by_role('button', name='Done').click()
     written = new_server.endpoints.read_text()
     assert written.startswith(configuration)

@@ -26,7 +26,9 @@ async def test_a_server_of_this_machine_is_found_and_used_without_a_key(pages, c
     click(pages, 'Connect a model')
     await see(pages, 'Found: 2 models', 'Not found', retries=50)
     click(pages, 'Ollama')
-    await see(pages, 'Works', '2 models offered.', 'Calls stay on this machine.', retries=50)
+    await see(
+        pages, 'Answers', '2 models offered; none was called.', 'Calls stay on this machine.', retries=50
+    )
     click(pages, 'Run a sample with it')
     await pages.should_see('Here is run', retries=50)
     (info,) = (await conductor.runs()).runs

@@ -89,6 +89,7 @@ def list_endpoints(*, session: Session) -> None:
 def test(
     name: Annotated[str, typer.Argument(metavar='NAME', help='The endpoint; by default all.')] = '',
     *,
+    model: Annotated[str, typer.Option(metavar='MODEL', help='The model of NAME that is asked.')] = '',
     session: Session,
 ) -> None:
     """Ask endpoints for their models.
@@ -96,12 +97,17 @@ def test(
     One model is also asked for a single word, which may cost a fraction of a cent: the first of the
     configuration, or a small one of a known provider.
     """
+    if model and not name:
+        raise InvalidInput({'--model': 'needs NAME'})
 
     async def work() -> Sequence[EndpointHealth]:
         async with open_connections(session) as conductor:
             names = [info.endpoint for info in await _find(conductor)]
             return await asyncio.gather(
-                *(conductor.endpoints.test(each) for each in names_to_test(names, name, 'endpoint'))
+                *(
+                    conductor.endpoints.test(each, model=model)
+                    for each in names_to_test(names, name, 'endpoint')
+                )
             )
 
     report_tests(asyncio.run(work()), _describe, as_json=session.as_json)

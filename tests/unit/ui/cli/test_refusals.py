@@ -34,6 +34,7 @@ REFUSALS = [
     ('endpoint add openai --key sk-1234', '--key: must be env:NAME, keyring:SERVICE/USER or file:NAME'),
     ('endpoint add openai --key env:A --key-stdin', '--key-stdin: cannot be used with --key'),
     ('endpoint add openai --key-stdin', '--key-stdin: no key was given'),
+    ('endpoint test --model small', '--model: needs NAME'),
     ('endpoint change house', 'change: give what to change'),
     ('endpoint change house --model m', "NAME: there is no endpoint 'house' in"),
     ('endpoint remove house', "NAME: there is no endpoint 'house' in"),

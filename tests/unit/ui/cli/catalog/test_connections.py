@@ -72,6 +72,8 @@ def test_an_endpoint_is_added_changed_tested_and_removed(
         )
         assert (listed['endpoint'], listed['key']) == ('house', 'env:HOUSE_KEY')
         assert 'house  ' in invoke(hemicycle, 'endpoint', 'list')
+        unknown = invoke(hemicycle, 'endpoint', 'test', 'house', '--model', 'gemini-pro', code=1)
+        assert 'house: gemini-pro: ' in unknown
     assert 'house: ' in invoke(hemicycle, 'endpoint', 'test', 'house', code=1)
     invoke(hemicycle, 'endpoint', 'remove', 'house')
     assert 'house' not in file.read_text()

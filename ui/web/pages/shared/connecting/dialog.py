@@ -177,7 +177,7 @@ class _Steps:
             with Box('connect-head'):
                 known = KNOWN_PROVIDERS.get(health.endpoint)
                 Text('h3', known.title if known else health.endpoint)
-                Text('span', 'Works', 'pill done')
+                Text('span', 'Works' if health.called else 'Answers', 'pill done')
             Text('p', describe(health)[0], 'muted')
             if not models:
                 with Box('dialog-actions'):

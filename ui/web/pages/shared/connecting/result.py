@@ -32,7 +32,7 @@ def describe(health: EndpointHealth) -> tuple[str, str]:
         problem = ' '.join(health.problem.removeprefix(f'{health.endpoint}: ').split())
         return as_sentence(problem), REMEDIES.get(health.kind, '')
     offers = f'{count(len(health.models), "model")} offered' if health.models else 'No models listed'
-    return (f'Answered by {health.called}. {offers}.' if health.called else f'{offers}.'), ''
+    return (f'Answered by {health.called}. {offers}.' if health.called else f'{offers}; none was called.'), ''
 
 
 def models_with_prices(registry: ModelRegistry, health: EndpointHealth) -> dict[str, str]:

@@ -38,7 +38,7 @@ def register(backend: Backend) -> None:
             ):
                 text_link(traffic_path(pattern_class.name), 'Traffic: all runs on one diagram', 'small')
             launcher = LaunchForm(backend, pattern_class)
-            asked = request.query_params
+            query = request.query_params
             await launcher.load(
-                again, replay=bool(replay), sample=asked.get('sample', ''), model=asked.get('model', '')
+                again, replay=bool(replay), sample=query.get('sample', ''), model=query.get('model', '')
             )

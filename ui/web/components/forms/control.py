@@ -17,6 +17,7 @@ from ui.web.components.theme import button
 from ui.web.components.widgets import (
     Box,
     NativeSelect,
+    SecretInput,
     Text,
     set_attributes,
     set_class,
@@ -68,15 +69,15 @@ class Control:
             empty = {'': '–'} if field.optional or (field.required and not start) else {}
             labels = {name: field.label(name) for name in field.choices}
             return NativeSelect({**empty, **labels}, value=start)
+        if field.kind == 'password':
+            return SecretInput(maxlength=HARD_LIMIT)
         if field.kind in ('integer', 'number'):
             # Not a number field of the browser: it drops a comma that is not its own, so that 0,5 becomes 5.
             return text_input(start, inputmode='numeric' if field.kind == 'integer' else 'decimal')
         if field.kind in ('multiline', 'list', 'json') and not field.inline:
             return text_area(start, maxlength=HARD_LIMIT)
         unchecked = {'spellcheck': 'false', 'autocapitalize': 'off'} if field.kind == 'path' else {}
-        if field.kind == 'password':
-            unchecked = {'autocomplete': 'off'}
-        kind = field.kind if field.kind in ('date', 'password') else 'text'
+        kind = 'date' if field.kind == 'date' else 'text'
         return text_input(start, kind=kind, maxlength=HARD_LIMIT, **unchecked)
 
     def _draw_help(self) -> None:

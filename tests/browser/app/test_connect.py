@@ -75,6 +75,7 @@ def test_a_model_is_connected_changed_and_removed(page, new_server, address):
     dialog.get_by_label('API key').fill('two words')
     dialog.get_by_role('button', name='Connect', exact=True).click()
     expect(dialog.get_by_text('Must be a key: up to 4,096 ASCII characters')).to_be_visible()
+    expect(dialog.get_by_label('API key')).to_have_value('two words')
     assert not new_server.endpoints.exists()
     dialog.get_by_label('API key').fill('the-wrong-key')
     dialog.get_by_role('button', name='Connect', exact=True).click()

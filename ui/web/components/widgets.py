@@ -124,7 +124,8 @@ class SecretInput(ValueElement[str]):
 
     def __init__(self, **attributes: Attribute) -> None:
         super().__init__(tag='input', value='', on_value_change=None)
-        self._props.pop('loopback')
+        for name in ('loopback', self.VALUE_PROP):
+            self._props.pop(name)
         self.classes('secret-input')
         set_attributes(self, type='password', autocomplete='off', **attributes)
         self.on(

@@ -42,4 +42,4 @@ class FillerNotice:
             self._choose.set_visibility(can_choose)
 
     async def _use(self, model: str) -> None:
-        self._models.fill({'': model})
+        self._models.choose(model)

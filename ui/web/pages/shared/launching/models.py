@@ -85,6 +85,10 @@ class Models(RoleFields[ModelControl]):
                 raw[f'role:{role}'] = named.removesuffix(f', {fallback}') if fallback else named
         self.fill(raw)
 
+    def choose(self, model: str) -> None:
+        """Choose a model for all roles, as if it had been typed."""
+        self._all.set_content(model, by_user=True)
+
     def focus(self) -> None:
         """Focus the field for all roles, opening the section."""
         self._all.focus()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ui.app.backend import Backend
 from ui.web.components.theme import button, notice
-from ui.web.components.widgets import Box, Text
+from ui.web.components.widgets import Box, Text, set_class
 from ui.web.pages.shared.connecting.dialog import TITLE, ConnectDialog, Use
 from ui.web.pages.shared.launching.models import Models
 
@@ -34,6 +34,7 @@ class FillerNotice:
     def show(self, is_filler: bool) -> None:
         """Show it, or hide it."""
         self._place.set_visibility(is_filler)
+        set_class(self._place, 'shown', on=is_filler)  # makes the footer's room larger
         if is_filler:
             infos = self._backend().catalog.registry.endpoint_infos()
             can_choose = any(not info.problem for info in infos)

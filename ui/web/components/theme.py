@@ -265,7 +265,7 @@ def button(
 
 @contextmanager
 def notice(kind: str, icon: str) -> Iterator[None]:
-    """Draw a permanent message of a kind: `fail`, `wait` or `info`."""
+    """Draw a permanent message of a kind: `fail`, `wait`, `done` or `info`."""
     role = 'alert' if kind == 'fail' else 'status'
     with Box(f'notice {kind}', role=role):
         ui.icon(icon, size='20px')

@@ -85,6 +85,11 @@ class Models(RoleFields[ModelControl]):
                 raw[f'role:{role}'] = named.removesuffix(f', {fallback}') if fallback else named
         self.fill(raw)
 
+    @property
+    def has_roles(self) -> bool:
+        """Whether the chart has roles that models play."""
+        return bool(self._roles)
+
     def choose(self, model: str) -> None:
         """Choose a model for all roles, as if it had been typed."""
         self._all.set_content(model, by_user=True)

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from engine import Conductor, EngineError, Pattern
 from engine.models.scripted import Sample, has_scenario, scenarios
-from engine.records import RunInfo, RunQuery
+from engine.records import Launch, RunInfo, RunQuery
 from ui.app.backend import Backend
 
 MAX_SEARCHED = 60
@@ -110,13 +110,13 @@ class Starter:
     def __init__(self, backend: Backend) -> None:
         self._backend, self.busy = backend, False
 
-    async def start(self, pattern: str, parameters: Mapping[str, Any], **options: Any) -> None:
+    async def start(self, launch: Launch) -> None:
         """Start a run and open its page. Raises `EngineError`."""
         if self.busy:
             return
         self.busy = True
         try:
-            run = (await self._backend().start(pattern, parameters, **options)).id
+            run = (await self._backend().start(launch)).id
         except BaseException:
             self.busy = False
             raise
@@ -129,7 +129,15 @@ class Starter:
         """
         models = {'': model} if model else sample.models
         try:
-            await self.start(pattern, sample.parameters, models=models, title=sample.title, tags=(SAMPLE,))
+            await self.start(
+                Launch(
+                    pattern=pattern,
+                    parameters=sample.parameters,
+                    models=models,
+                    title=sample.title,
+                    tags=(SAMPLE,),
+                )
+            )
         except EngineError as error:
             ui.notify(f'The sample did not start: {error}', type='negative', close_button='Close')
             return False

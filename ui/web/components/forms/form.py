@@ -100,6 +100,24 @@ class Form:
 
     def parse(self) -> tuple[BaseModel | None, dict[str, str]]:
         """Return the parsed model, if valid, and the problems by field."""
+        values, unread = self._read()
+        try:
+            parsed = self._model.model_validate(values)
+        except ValidationError as error:
+            return None, problems(error) | unread
+        return (None, unread) if unread else (parsed, {})
+
+    @property
+    def valid_values(self) -> dict[str, Any]:
+        """The values of the fields that are valid by themselves."""
+        parsed, wrong = self.parse()
+        if parsed is not None:
+            return parsed.model_dump(mode='json')
+        bad = {name.partition('.')[0] for name in wrong}
+        return {name: value for name, value in self._read()[0].items() if name not in bad}
+
+    def _read(self) -> tuple[dict[str, Any], dict[str, str]]:
+        """Return the values by field, and what could not be read as one."""
         values: dict[str, Any] = {}
         unread: dict[str, str] = {}
         for name, control in self.controls.items():
@@ -110,11 +128,7 @@ class Form:
                 values[name] = field.parse(field.format(field.default) if hidden else control.raw)
             except ValueError as error:
                 unread[name] = str(error)
-        try:
-            parsed = self._model.model_validate(values)
-        except ValidationError as error:
-            return None, problems(error) | unread
-        return (None, unread) if unread else (parsed, {})
+        return values, unread
 
     def show_problems(self, problems: Mapping[str, str]) -> None:
         """Show problems that were found elsewhere, each as a sentence that says what would fit."""

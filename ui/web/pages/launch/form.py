@@ -29,6 +29,7 @@ from ui.web.components.menus import PickerItem, picker
 from ui.web.components.theme import button, text_notice
 from ui.web.components.widgets import Box, Text, set_attributes, set_class
 from ui.web.pages.launch.filler import FillerNotice
+from ui.web.pages.launch.rehearsal.cost_line import CostLine, Plan
 from ui.web.pages.shared.launching.budget_limits import BudgetLimits
 from ui.web.pages.shared.launching.launch_fields import LaunchFields
 from ui.web.pages.shared.launching.recording_picker import RecordingPicker, is_recorded
@@ -82,6 +83,7 @@ class LaunchForm:
                 with Box('form-foot'):
                     self._problem = Box('ghost')
                     self._filler = FillerNotice(backend, self._fields.models)
+                    self._cost_line = CostLine(backend, pattern, on_limit=self._limit)
                     with Box('launch-actions'):
                         self._run = button('Run', icon='play_arrow', kind='primary big', requires='start')
                         self._run.on('click', self.start)
@@ -126,6 +128,16 @@ class LaunchForm:
         set_class(self._pricing, 'live', on=live)
         self._cost.show(words)
 
+    def _show_cost(self) -> None:
+        """Show what the run costs at most; a replay costs nothing."""
+        limits, _ = self._fields.limits.parse()
+        limit = limits.cost if isinstance(limits, BudgetLimits) else None
+        plan = Plan(self._fields.parameters.valid_values, self._fields.models.chosen, limit)
+        self._cost_line.show(None if self._replay.run else plan)
+
+    def _limit(self, amount: float) -> None:
+        self._fields.limits.controls['cost'].set_content(f'{amount:g}', by_user=True)
+
     def _is_known(self) -> bool:
         return is_known(self._pattern, self._fields.parameters.parse()[0])
 
@@ -151,6 +163,7 @@ class LaunchForm:
         self._typical_use = await typical_use(self._backend(), self._pattern.name)
         await self._draw_pickers()
         self._show_models()
+        self._show_cost()
         await self._show_field_notes()
         self._ready = True
         ui.timer(0.1, self._fields.models.load, once=True)
@@ -242,6 +255,7 @@ class LaunchForm:
         self._debounce.deactivate()
         self._save_draft({**self._fields.raw, 'debugging': self._debugging.raw})
         self._show_models()
+        self._show_cost()
         self._fields.update_shape()
         await self._draw()
         await self._show_field_notes()

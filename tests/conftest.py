@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tests.support.servers.s3 import S3Server
 
 os.environ.setdefault('HEMICYCLE_PACE', '0')
+os.environ['PYTHON_KEYRING_BACKEND'] = 'keyring.backends.fail.Keyring'  # never that of who runs the tests
 gc.disable()  # until all is collected: what is imported stays
 # The duration of an example depends on the machine's load.
 hypothesis.settings.register_profile('hemicycle', deadline=None, max_examples=50)

@@ -25,6 +25,18 @@ AGENT_PREFIX = 'agent:'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AgentHealth:
+    """The result of a test."""
+
+    agent: str
+    problem: str = ''
+    introduction: str = ''
+    """How it introduces itself, and what it can do."""
+    at: float = 0.0
+    """When it was tested, in seconds since 1970."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExternalAgentInfo:
     """An external agent as shown to people; contains no secrets."""
 
@@ -43,6 +55,8 @@ class ExternalAgentInfo:
     simulated: bool = False
     approvals: str = 'marked'
     asks_nobody: bool = False
+    tested: AgentHealth | None = None
+    """Its last test."""
 
     @property
     def model(self) -> str:
@@ -63,16 +77,6 @@ class ExternalAgentInfo:
         )
         asks = 'It asks nobody before it acts. ' if self.asks_nobody else ''
         return f'{files} {asks}{sees} {net} It costs what its provider charges.'
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentHealth:
-    """The result of a test."""
-
-    agent: str
-    problem: str = ''
-    introduction: str = ''
-    """How it introduces itself, and what it can do."""
 
 
 class AgentModel:

@@ -8,12 +8,17 @@ from engine.configuration.loading import (
     load_configuration,
     parse_size,
 )
+from engine.configuration.secrets import REFERENCE, REFERENCE_FORMS, has_keyring, keys_file
 
 __all__ = [
+    'REFERENCE',
+    'REFERENCE_FORMS',
     'ConfigFile',
     'Configuration',
     'EndpointSection',
     'RetentionSection',
+    'has_keyring',
+    'keys_file',
     'load_configuration',
     'parse_size',
 ]

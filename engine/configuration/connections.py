@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
+
+from typing_extensions import override
 
 from engine.acp.agents import AgentHealth, ExternalAgentInfo
 from engine.configuration.catalog import Catalog
 from engine.configuration.editing import Kind, read_section, remove_section, write_section
+from engine.configuration.last_tests import LastTests
+from engine.configuration.secrets import checked_key, forget_key, keep_key
 from engine.errors import UnknownAgent, UnknownEndpoint, UnknownMcpServer
+from engine.host.clock import Clock
+from engine.host.home import home_folder
 from engine.models.registry import EndpointHealth, EndpointInfo
 from engine.tools.mcp.config import ServerHealth
 from engine.workspace.sandbox.sandbox import Sandbox
@@ -41,24 +49,76 @@ class _Sections:
 
 
 class CatalogEndpoints(_Sections):
-    """The endpoints of a catalog."""
+    """The endpoints of a catalog.
 
-    def __init__(self, catalog: Catalog) -> None:
+    Args:
+        catalog: has them.
+        clock: says when a test was made.
+    """
+
+    def __init__(self, catalog: Catalog, clock: Clock) -> None:
         super().__init__(catalog, 'endpoints')
+        self._tests, self._clock = LastTests(_folder(catalog), 'endpoint', EndpointHealth), clock
 
     async def list(self) -> list[EndpointInfo]:
         """Return all endpoints, including those found in the environment and on this machine."""
-        return self._catalog.registry.endpoint_infos()
+        tests = await self._tests.all()
+        return [
+            replace(info, tested=tested) if tested and tested.url == info.url else info
+            for info in self._catalog.registry.endpoint_infos()
+            for tested in [tests.get(info.endpoint)]
+        ]
 
-    async def test(self, name: str) -> EndpointHealth:
+    @override
+    async def save(self, name: str, values: Mapping[str, Any], *, secret: str = '') -> None:
+        """Add or change a section, keep its key if one is given, and use both from now on.
+
+        Raises:
+            InvalidInput: the key cannot be one.
+            EngineError: something cannot be written, or the file would become invalid; nothing was changed.
+        """
+        await asyncio.to_thread(self._save, name, values, checked_key(secret) if secret else '')
+        await self._use(name)
+
+    @override
+    async def remove(self, name: str) -> None:
+        """Remove a section and the key kept for it, and stop using both. Raises `EngineError`."""
+        reference = (await self.get(name)).get('key', '')
+        await asyncio.to_thread(remove_section, self._catalog.configured, self._kind, name)
+        await asyncio.to_thread(forget_key, name, reference)
+        await self._use(name)
+
+    async def test(self, name: str, *, model: str = '') -> EndpointHealth:
         """Ask an endpoint for its models; see `ModelRegistry.test`. Raises `UnknownEndpoint`."""
         if name not in {info.endpoint for info in self._catalog.registry.endpoint_infos()}:
             raise UnknownEndpoint(name)
-        return await self._catalog.registry.test(name)
+        health = replace(await self._catalog.registry.test(name, model), at=self._clock.now())
+        if health.url:
+            await self._tests.keep(name, health)
+        return health
 
     async def discover(self) -> None:
         """Look for model servers on this machine."""
         await self._catalog.registry.discover()
+
+    def _save(self, name: str, values: Mapping[str, Any], secret: str) -> None:
+        path = self._catalog.configured
+        before = str(read_section(path, self._kind, name).get('key', ''))
+        if not secret:
+            write_section(path, self._kind, name, values)
+            if values.get('key', before) != before:
+                forget_key(name, before)
+            return
+        # Checks the section before the key is kept: of a section that is refused, no key stays behind.
+        write_section(path, self._kind, name, {**values, 'key': f'file:{name}'}, check_only=True)
+        reference = keep_key(name, secret)
+        write_section(path, self._kind, name, {**values, 'key': reference})
+        if reference != before:
+            forget_key(name, before)
+
+    async def _use(self, name: str) -> None:
+        self._catalog.reconfigure()
+        await self._tests.keep(name, None)
 
 
 class CatalogServers(_Sections):
@@ -86,17 +146,32 @@ class CatalogServers(_Sections):
 
 
 class CatalogAgents:
-    """The coding agents of a catalog."""
+    """The coding agents of a catalog.
 
-    def __init__(self, catalog: Catalog, sandbox: Sandbox) -> None:
+    Args:
+        catalog: has them.
+        sandbox: where they are tested.
+        clock: says when a test was made.
+    """
+
+    def __init__(self, catalog: Catalog, sandbox: Sandbox, clock: Clock) -> None:
         self._catalog, self._sandbox = catalog, sandbox
+        self._tests, self._clock = LastTests(_folder(catalog), 'agent', AgentHealth), clock
 
     async def list(self) -> list[ExternalAgentInfo]:
         """Return all agents."""
-        return self._catalog.agents.infos()
+        tests = await self._tests.all()
+        return [replace(info, tested=tests.get(info.name)) for info in self._catalog.agents.infos()]
 
     async def test(self, name: str) -> AgentHealth:
         """Begin a session with an agent in an empty folder, without a prompt. Raises `UnknownAgent`."""
         if name not in {info.name for info in self._catalog.agents.infos()}:
             raise UnknownAgent(name)
-        return await self._catalog.agents.test(name, self._sandbox)
+        health = replace(await self._catalog.agents.test(name, self._sandbox), at=self._clock.now())
+        await self._tests.keep(name, health)
+        return health
+
+
+def _folder(catalog: Catalog) -> Path | None:
+    """Return where results are kept, if the catalog is that of an installation."""
+    return home_folder() if catalog.file else None

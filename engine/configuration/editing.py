@@ -26,7 +26,9 @@ def read_section(path: Path, kind: Kind, name: str) -> dict[str, Any]:
     return dict(section.unwrap() if isinstance(section, Table) else section)
 
 
-def write_section(path: Path, kind: Kind, name: str, values: Mapping[str, Any]) -> None:
+def write_section(
+    path: Path, kind: Kind, name: str, values: Mapping[str, Any], *, check_only: bool = False
+) -> None:
     """Add or change an endpoint or a server; comments and other entries are kept.
 
     Args:
@@ -34,6 +36,7 @@ def write_section(path: Path, kind: Kind, name: str, values: Mapping[str, Any]) 
         kind: the kind of section.
         name: its name.
         values: entries of its section; an empty value removes an entry, and entries not given are kept.
+        check_only: whether the file is left as it is.
 
     Raises:
         EngineError: the file cannot be read or written, or would not be valid; it is not changed.
@@ -50,7 +53,10 @@ def write_section(path: Path, kind: Kind, name: str, values: Mapping[str, Any]) 
             _append(section, key, _inline(value))
         elif section[key] != value:  # An unchanged value keeps its formatting.
             section[key] = _inline(value)
-    _write(path, document)
+    if check_only:
+        check_configuration(path, tomlkit.dumps(document))
+    else:
+        _write(path, document)
 
 
 def remove_section(path: Path, kind: Kind, name: str) -> None:

@@ -1,4 +1,4 @@
-"""Reads the configuration: a TOML file, environment variables, and keys from the keyring."""
+"""Reads the configuration: a TOML file, environment variables, and the keys that they refer to."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from engine.acp.known_agents import AgentSection, ExternalAgent
+from engine.configuration.secrets import REFERENCE, REFERENCE_FORMS, MissingSecret, Secrets, read_keyring
 from engine.errors import EngineError
 from engine.journal.retention_policy import Retention
 from engine.models.endpoint import (
@@ -68,7 +69,7 @@ class EndpointSection(_Table):
     store: bool | None = None
     images: ImageMode | None = None
     key: str = ''
-    """Where its key is: `env:NAME` or `keyring:SERVICE/USER`, never the key itself."""
+    """Where its key is kept: `env:NAME`, `keyring:SERVICE/USER` or `file:NAME`, never the key itself."""
     key_header: str | None = None
     ca: str | None = None
     """A file of certificates to trust; like the next two, relative to the configuration's folder."""
@@ -77,7 +78,7 @@ class EndpointSection(_Table):
     certificate_password: str = ''
     """Where to find it, as for `key`."""
     headers: dict[str, str] = {}
-    """Values may also be `env:NAME` or `keyring:...`."""
+    """Values may also say where they are kept, as for `key`."""
     query: dict[str, str] = {}
     """Values as in `headers`."""
     body: dict[str, Any] = {}
@@ -170,7 +171,7 @@ def load_configuration(
         EngineError: the file cannot be read or has an invalid entry, which the error names.
     """
     file = _load_file(path)
-    secrets = Secrets(environment, keyring or _system_keyring)
+    secrets = Secrets(environment, keyring or read_keyring)
     endpoints: dict[str, Endpoint] = {}
     missing: dict[str, str] = {}
     sources: dict[str, EndpointSource] = {}
@@ -185,7 +186,7 @@ def load_configuration(
             endpoints[name] = _endpoint(name, section or EndpointSection(), environment, secrets)
             if path is not None:
                 endpoints[name] = _with_files(endpoints[name], path.parent)
-        except _Missing as error:
+        except MissingSecret as error:
             missing[name] = str(error)
     servers: dict[str, McpServer] = {}
     missing_servers: dict[str, str] = {}
@@ -193,7 +194,7 @@ def load_configuration(
         try:
             if not mcp_section.off:
                 servers[name] = mcp_section.server(name, secrets.resolve_all, path.parent if path else Path())
-        except _Missing as error:
+        except MissingSecret as error:
             missing_servers[name] = str(error)
     agents, missing_agents = _agents(file, secrets)
     own = {name: Price(**table.model_dump()) for name, table in file.prices.items()}
@@ -211,10 +212,6 @@ def load_configuration(
     )
 
 
-class _Missing(Exception):
-    pass
-
-
 def _agents(file: ConfigFile, secrets: Secrets) -> tuple[dict[str, ExternalAgent], dict[str, str]]:
     """Return the external agents of the file, and why some of them are unusable."""
     agents: dict[str, ExternalAgent] = {}
@@ -223,36 +220,9 @@ def _agents(file: ConfigFile, secrets: Secrets) -> tuple[dict[str, ExternalAgent
         try:
             if not section.off:
                 agents[name] = section.agent(name, secrets.resolve_all)
-        except _Missing as error:
+        except MissingSecret as error:
             missing[name] = str(error)
     return agents, missing
-
-
-@dataclass(frozen=True, slots=True)
-class Secrets:
-    """Looks up the secrets that a configuration refers to."""
-
-    environment: Mapping[str, str]
-    keyring: Callable[[str, str], str | None]
-
-    def resolve(self, reference: str) -> str:
-        """Return the secret at `env:NAME` or `keyring:SERVICE/USER`. Raises `_Missing`."""
-        kind, _, rest = reference.partition(':')
-        if kind == 'env':
-            if secret := self.environment.get(rest, '').strip():
-                return secret
-            raise _Missing(f'the environment variable {rest} is not set')
-        service, _, user = rest.partition('/')
-        if secret := (self.keyring(service, user) or '').strip():
-            return secret
-        raise _Missing(f'the keyring has no password of {user!r} for {service!r}')
-
-    def resolve_all(self, values: Mapping[str, str]) -> dict[str, str]:
-        """Return the values with references to secrets replaced by the secrets. Raises `_Missing`."""
-        return {
-            name: self.resolve(value) if value.startswith(('env:', 'keyring:')) else value
-            for name, value in values.items()
-        }
 
 
 def _source(name: str, section: EndpointSection | None, environment: Mapping[str, str]) -> EndpointSource:
@@ -364,24 +334,10 @@ def _section_problem(name: str, section: EndpointSection) -> str:
         return 'url: required, since this provider is not known'
     for setting, what in (('key', 'key'), ('certificate_password', 'password')):
         place = getattr(section, setting)
-        if place and not re.match(r'^(env:\w+|keyring:[^/]+/.+)$', place):
+        if place and not re.fullmatch(REFERENCE, place):
             # The value may be the key itself, which must not appear in an error and thus in a log.
-            return (
-                f'{setting}: say where the {what} is kept, as "env:NAME" or "keyring:SERVICE/USER"; '
-                f'never write the {what} itself'
-            )
+            forms = f'say where the {what} is kept, as {REFERENCE_FORMS}'
+            return f'{setting}: {forms}; never write the {what} itself'
     if section.certificate_key and not section.certificate:
         return 'certificate_key: requires a certificate'
     return ''
-
-
-def _system_keyring(service: str, user: str) -> str | None:
-    try:
-        import keyring
-    except ImportError:
-        raise _Missing('the package keyring is not installed') from None
-    try:
-        password: str | None = keyring.get_password(service, user)
-    except Exception as error:  # Every system has its own keyring, with its own errors.
-        raise _Missing(f'the keyring cannot be read: {type(error).__name__}') from None
-    return password

@@ -3,6 +3,7 @@
 from engine.models.endpoint import Endpoint
 from engine.models.http.call_hooks import CallTiming
 from engine.models.http.endpoint_settings import endpoints_file
+from engine.models.http.known_providers import KNOWN_PROVIDERS, KnownProvider
 from engine.models.protocol import SCRIPTED, Waiting, candidate_models
 from engine.models.registry import (
     LOCAL_ENDPOINTS,
@@ -20,6 +21,7 @@ __all__ = [
     'CHARACTERS_A_TOKEN',
     'EFFORT_LEVELS',
     'EFFORT_SYNTAX',
+    'KNOWN_PROVIDERS',
     'LOCAL_ENDPOINTS',
     'PROVIDERS',
     'SCRIPTED',
@@ -27,6 +29,7 @@ __all__ = [
     'Endpoint',
     'EndpointHealth',
     'EndpointInfo',
+    'KnownProvider',
     'ModelRegistry',
     'QuickLoader',
     'StubFile',

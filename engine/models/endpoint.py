@@ -90,6 +90,8 @@ class Endpoint:
     """Whether call ids must be nine letters and digits."""
     models: tuple[str, ...] = ()
     """Models to offer; if empty, the provider's own list."""
+    small_models: tuple[str, ...] = ()
+    """Cheap and quick models to test it with, by the beginnings of their names, the preferred first."""
 
     @property
     def secret_filter(self) -> SecretFilter:

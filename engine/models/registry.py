@@ -59,6 +59,8 @@ class EndpointHealth:
     """The kind of error, as in `ModelError`; also '' if no request could be sent."""
     called: str = ''
     """The model that answered a test call, if one was made."""
+    at: float = 0.0
+    """When it was tested, in seconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +72,7 @@ class EndpointInfo:
     """Without user and password."""
     found: Literal['file', 'environment', 'this machine']
     key: str = ''
-    """Where its key is stored: `env:NAME` or `keyring:SERVICE/USER`; '' if it has none."""
+    """Where its key is kept, such as `env:NAME`; '' if it has none."""
     models: tuple[str, ...] = ()
     """Known models; `test` asks the endpoint for its full list."""
     at_once: int = 0
@@ -82,6 +84,8 @@ class EndpointInfo:
     tokens_per_minute: int | None = None
     problem: str = ''
     """Why it is unusable as configured, or ''."""
+    tested: EndpointHealth | None = None
+    """Its last test, unless it has been changed since."""
 
     @property
     def is_local(self) -> bool:
@@ -253,22 +257,25 @@ class ModelRegistry(Mapping[str, Model]):
         self._asked_at |= dict.fromkeys(due, now)
         await asyncio.gather(*(self.discover() if name == THIS_MACHINE else self._list(name) for name in due))
 
-    async def test(self, endpoint: str) -> EndpointHealth:
-        """Ask an endpoint for its models and call a configured one; report any problem.
+    async def test(self, endpoint: str, model: str = '') -> EndpointHealth:
+        """Ask an endpoint for its models and call one; report any problem.
 
-        The call asks for one word and may cost a fraction of a cent. Servers that list no models are tested
-        by the call alone.
+        The call asks for one word and may cost a fraction of a cent. By default it goes to the first model
+        that is configured, or to a small one of a known provider; if there is neither, none is made. Servers
+        that list no models are tested by the call alone.
         """
         health = await self._list(endpoint)
         client = self._clients.get(endpoint)
         if client is None or health.kind in UNREACHABLE:
             return health
-        if not client.endpoint.models:
+        model = (
+            model or next(iter(client.endpoint.models), '') or _small_model(client.endpoint, health.models)
+        )
+        if not model:
             if health.kind in NO_LIST:
                 problem = f'{health.problem}; if it lists no models, name some in `models` to call'
                 return replace(health, problem=problem)
             return health
-        model = client.endpoint.models[0]
         try:
             async with aclosing(client.stream(model, TEST_CALL)) as events:
                 async for _ in events:
@@ -276,8 +283,8 @@ class ModelRegistry(Mapping[str, Model]):
         except ModelError as error:
             problem = f'{endpoint}: {model}: {error.problem.removeprefix(f"{endpoint}: ")}'
             return replace(health, problem=problem, kind=error.kind)
-        self._listed[endpoint] = client.endpoint.models
-        return replace(health, models=client.endpoint.models, problem='', kind='', called=model)
+        self._listed[endpoint] = models = client.endpoint.models or health.models or (model,)
+        return replace(health, models=models, problem='', kind='', called=model)
 
     async def _list(self, endpoint: str) -> EndpointHealth:
         """Ask an endpoint for its models; costs nothing."""
@@ -285,7 +292,7 @@ class ModelRegistry(Mapping[str, Model]):
             problem = self._settings.missing.get(endpoint, 'there is no such endpoint')
             return EndpointHealth(endpoint=endpoint, url='', problem=problem)
         client = self._clients[endpoint]
-        url = client.endpoint.url
+        url = _without_login(client.endpoint.url)
         try:
             listed = await client.models()
         except ModelError as error:
@@ -319,6 +326,16 @@ class ModelRegistry(Mapping[str, Model]):
             return
         self._clients[endpoint.name] = client
         self._listed[endpoint.name] = listed
+
+
+def _small_model(endpoint: Endpoint, listed: Collection[str]) -> str:
+    """Return a small model among those that a known provider lists, or ''."""
+    for beginning in endpoint.small_models:
+        if beginning in listed:
+            return beginning
+        if dated := [name for name in listed if name.startswith(beginning)]:
+            return max(dated)
+    return ''
 
 
 def _without_login(url: str) -> str:

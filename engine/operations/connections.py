@@ -21,6 +21,23 @@ Entries = Annotated[
     ),
 ]
 
+Model = Annotated[
+    str,
+    Field(
+        max_length=200,
+        description='The model to ask; by default the first that is configured, or a small one of a known'
+        ' provider.',
+    ),
+]
+Secret = Annotated[
+    str,
+    Field(
+        description='Its key itself, which is kept in the system’s keyring or, where there is none, in a file'
+        ' that only its owner can read, and shown nowhere.',
+        json_schema_extra={'format': 'password', 'writeOnly': True},
+    ),
+]
+
 
 class Endpoints(Protocol):
     """The endpoints of models. All of one endpoint raise `UnknownEndpoint`."""
@@ -30,8 +47,8 @@ class Endpoints(Protocol):
         """List the model endpoints. Keys are never shown, only where they are kept."""
 
     @operation(Role.OPERATOR, 'POST endpoints/{name}/test', id='try_endpoint')
-    async def test(self, name: Name) -> EndpointHealth:
-        """Test an endpoint: list its models or, if some are configured, ask one for a single word."""
+    async def test(self, name: Name, *, model: Model = '') -> EndpointHealth:
+        """Test an endpoint: list its models, and ask one for a single word. The result is kept."""
 
     @operation(Role.OPERATOR, 'POST discovery', id='discover_endpoints')
     async def discover(self) -> None:
@@ -42,12 +59,12 @@ class Endpoints(Protocol):
         """Show the section of an endpoint in the configuration file; empty if it has none."""
 
     @operation(Role.ADMIN, 'PUT endpoints/{name}', id='save_endpoint')
-    async def save(self, name: Name, values: Entries) -> None:
-        """Add or change an endpoint in the configuration file, and use it from now on."""
+    async def save(self, name: Name, values: Entries, *, secret: Secret = '') -> None:
+        """Add or change an endpoint in the configuration file, keep its key, and use both from now on."""
 
     @operation(Role.ADMIN, 'DELETE endpoints/{name}', id='remove_endpoint')
     async def remove(self, name: Name) -> None:
-        """Remove an endpoint from the configuration file, and stop using it."""
+        """Remove an endpoint from the configuration file and the key kept for it, and stop using both."""
 
 
 class McpServers(Protocol):
@@ -90,4 +107,4 @@ class Agents(Protocol):
 
     @operation(Role.OPERATOR, 'POST agents/{name}/test', id='try_agent')
     async def test(self, name: Name) -> AgentHealth:
-        """Start an agent in an empty folder and begin a session, without a prompt."""
+        """Start an agent in an empty folder and begin a session, without a prompt. The result is kept."""

@@ -121,8 +121,9 @@ class LocalConductor:
         control, reader = RunControl(live), RunReader(self.journal, self.catalog)
         maintenance, forks = RunMaintenance(live, control), Forks(live, reader)
         tests = RegressionTests(live, reader, forks)
-        self.endpoints, self.mcp_servers = CatalogEndpoints(self.catalog), CatalogServers(self.catalog)
-        self.agents = CatalogAgents(self.catalog, self.sandbox)
+        self.endpoints = CatalogEndpoints(self.catalog, self.clock)
+        self.mcp_servers = CatalogServers(self.catalog)
+        self.agents = CatalogAgents(self.catalog, self.sandbox, self.clock)
         self.merging = RunMerging(reader, self.workspaces, self.sandbox, forks)
         self._bundles = BundleStore(
             reader=reader, workspaces=self.workspaces, recordings=self.recordings, clock=self.clock

@@ -275,3 +275,14 @@ async def test_a_viewer_may_not_try_tools(backend: Backend, access: Access) -> N
                 assert backend.playground('') is backend.playground('other')
         finally:
             IDENTITY.reset(before)
+
+
+@pytest.mark.parametrize('secret', ['sk-nobody-may-see', ['sk-nobody-may-see']])
+async def test_a_key_is_in_no_answer_and_no_line_of_the_audit_log(
+    http: httpx.AsyncClient, access: Access, secret: Any
+) -> None:
+    headers, body = await bearer(access, Role.ADMIN), {'values': {}, 'secret': secret}
+    answer = await http.put(f'{PREFIX}/endpoints/openai', headers=headers, json=body)
+    assert answer.status_code >= 400 and 'nobody-may-see' not in answer.text  # there is no file to change
+    lines = await access.audit.lines(AuditQuery(action='endpoints.save'))
+    assert len(lines) == isinstance(secret, str) and 'nobody-may-see' not in str(lines)

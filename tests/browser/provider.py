@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from engine.models.scripted.schema_faker import SchemaFaker
+
 KEY = 'a-key-that-nobody-may-see'
 MODELS = ('large', 'small', *(f'older-{number}' for number in range(20)))
 
@@ -15,15 +17,20 @@ class Provider(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Send the list of models."""
-        if self.headers.get('authorization') != f'Bearer {KEY}':
-            self._send(401, {'error': {'message': 'Incorrect API key', 'code': 'invalid_api_key'}})
+        given = self.headers.get('authorization', '')
+        if given != f'Bearer {KEY}':
+            message = f'Incorrect API key provided: {given.removeprefix("Bearer ")}'  # as careless servers do
+            self._send(401, {'error': {'message': message, 'code': 'invalid_api_key'}})
             return
         self._send(200, {'data': [{'id': name} for name in MODELS]})
 
     def do_POST(self) -> None:
-        """Stream one sentence."""
-        self.rfile.read(int(self.headers['content-length']))
-        pieces = [{'delta': {'content': 'A live answer.'}}, {'delta': {}, 'finish_reason': 'stop'}]
+        """Stream one sentence, or what fits the schema that is asked for."""
+        request = json.loads(self.rfile.read(int(self.headers['content-length'])))
+        asked = request.get('response_format', {}).get('json_schema', {}).get('schema')
+        fitting = SchemaFaker(asked, lambda name, number: 'A live answer.').value() if asked else None
+        answer = json.dumps(fitting) if asked else 'A live answer.'
+        pieces = [{'delta': {'content': answer}}, {'delta': {}, 'finish_reason': 'stop'}]
         lines = [f'data: {json.dumps({"choices": [{"index": 0, **piece}]})}\n\n' for piece in pieces]
         self._stream(''.join([*lines, 'data: [DONE]\n\n']).encode())
 

@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+import typer
+
 from engine import InvalidInput
 from ui.formatting.fields.parameters import PatternInfo, main_parameter
 
@@ -21,6 +23,13 @@ def check_choice(option: str, value: str, choices: Collection[str]) -> None:
     """Raise `InvalidInput`, naming the option, for a value that is not one of the choices."""
     if value not in choices:
         raise InvalidInput({option: f'must be one of {", ".join(choices)}, not {value!r}'})
+
+
+def ask_secret(what: str, *, again: bool = False) -> str:
+    """Ask for a secret without showing it, or read it from the first line of standard input."""
+    if sys.stdin.isatty():
+        return str(typer.prompt(what, hide_input=True, confirmation_prompt=again))
+    return sys.stdin.readline().rstrip('\n')
 
 
 def parse_time(option: str, text: str, *, example: str) -> float:

@@ -29,7 +29,7 @@ class EndpointSource:
     found: Literal['file', 'environment']
     url: str
     key: str
-    """Where its key is stored: `env:NAME` or `keyring:SERVICE/USER`; '' if it has none."""
+    """Where its key is kept, such as `env:NAME`; '' if it has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

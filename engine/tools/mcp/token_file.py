@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import os
 from pathlib import Path
 from typing import Any
 
+from engine.host.private_file import change_private, read_private
 from engine.models.secret_filter import SecretFilter, secret_filter
 
 SECRET = ('access_token', 'refresh_token', 'client_secret')
@@ -26,22 +25,12 @@ class TokenFile:
     def read(self) -> dict[str, Any]:
         """Return all values; empty if nobody has signed in, or the file cannot be read."""
         if self._values is None:
-            try:
-                content = json.loads(self._path.read_text('utf-8'))
-            except (OSError, ValueError):
-                content = {}
-            self._values = content if isinstance(content, dict) else {}
+            self._values = read_private(self._path)
         return self._values
 
     def write(self, **values: Any) -> None:
         """Replace these values; None removes one."""
-        merged = {**self.read(), **values}
-        self._values = {name: value for name, value in merged.items() if value is not None}
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        fresh = self._path.with_suffix('.new')
-        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), 'w') as file:
-            json.dump(self._values, file)
-        fresh.replace(self._path)
+        self._values = change_private(self._path, values)
 
     @property
     def secret_filter(self) -> SecretFilter:

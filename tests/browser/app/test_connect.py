@@ -1,86 +1,109 @@
 """Connecting a model or an MCP server on the settings page: the file, the test, a change, a removal."""
 
+import gzip
+import json
+import re
 import sys
 import tomllib
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from tests.browser.provider import KEY, provider
+
+RUN = re.compile(r'/runs/\w+')
 
 
 @pytest.fixture
 def address(monkeypatch):
-    monkeypatch.setenv('GOOD_KEY', KEY)
+    """A provider that takes the place of OpenAI."""
     with provider() as url:
+        monkeypatch.setenv('HEMICYCLE_OPENAI_URL', url)
         yield url
 
 
-def test_a_model_is_connected_changed_and_removed(page, new_server, address, axe):
-    configuration = '# Ours, since spring.\n[retention]\ndays = 90  # by law\n'
-    new_server.endpoints.write_text(configuration)
+def open_dialog(page) -> Locator:
+    page.get_by_role('button', name='Connect a model').click()
+    return page.get_by_role('dialog', name='Connect a model')
+
+
+def test_four_clicks_and_a_pasted_key_lead_to_a_finished_run(page, new_server, address, axe):
+    new_server.start()
+    page.goto(new_server.url)
+    page.get_by_role('region', name='Models').get_by_role('button', name='Connect a model').click()
+    dialog = page.get_by_role('dialog', name='Connect a model')
+    axe(page)
+    dialog.get_by_role('button', name='OpenAI', exact=True).click()
+    expect(dialog.get_by_label('API key')).to_be_focused()
+    page.keyboard.insert_text(KEY)
+    sources = [page.content()]
+    dialog.get_by_role('button', name='Connect', exact=True).click()
+    expect(dialog.get_by_text('22 models offered; none was called.')).to_be_visible()
+    axe(page)
+    sources.append(page.content())
+    dialog.get_by_role('button', name='Run a sample with it').click()
+    page.wait_for_url(RUN)
+    run = page.url.rpartition('/')[2].partition('?')[0]
+    assert new_server.ask(f'/runs/{run}/result?wait=60')['status'] == 'done'
+    expect(page.get_by_text('A live answer.').first).to_be_visible()
+
+    page.goto(f'{new_server.url}/settings')
+    expect(page.get_by_text('22 models offered; none was called. Tested')).to_be_visible()
+    sources += [page.content(), page.request.get(f'{new_server.url}/settings').text()]
+    sources += [json.dumps(new_server.ask(path)) for path in ('/endpoints', '/endpoints/openai')]
+    bundle = page.request.get(f'{new_server.url}/api/v1/runs/{run}/export/bundle')
+    sources.append(gzip.decompress(bundle.body()).decode())
+    assert run in sources[-1]
+    assert [source for source in sources if KEY in source] == []
+    holding = [
+        file for file in new_server.folder.rglob('*') if file.is_file() and KEY.encode() in file.read_bytes()
+    ]
+    assert [file.name for file in holding] == ['keys.json']
+    assert holding[0].stat().st_mode & 0o777 == 0o600
+
+
+def test_a_model_is_connected_changed_and_removed(page, new_server, address):
     new_server.start()
     page.goto(f'{new_server.url}/settings')
-    page.get_by_role('button', name='Connect a model').click()
-    dialog = page.get_by_role('dialog', name='Connect a model')
-    dialog.get_by_label('Provider').select_option('other')
-    dialog.get_by_label('Name').fill('lab')
-    dialog.get_by_label('Key').fill(KEY)
+    expect(page.get_by_text('The file does not exist yet.')).to_be_visible()
+    dialog = open_dialog(page)
+    dialog.get_by_role('button', name='Other server').click()
     dialog.get_by_label('Address').fill(address)
-    axe(page)
-    dialog.get_by_label('Name').fill('')
-    dialog.get_by_role('button', name='Save and test').click()
-    expect(dialog.get_by_text('Enter a value.')).to_be_visible()
+    dialog.get_by_role('button', name='Connect', exact=True).click()
+    expect(dialog.get_by_text('Enter a name.')).to_be_visible()
     dialog.get_by_label('Name').fill('lab')
-    dialog.get_by_role('button', name='Save and test').click()
-    expect(dialog.get_by_text('not the key itself')).to_be_visible()
-    expect(dialog.get_by_label('Key')).to_be_focused()
-    expect(dialog.get_by_label('Address')).to_have_value(address)
-    assert new_server.endpoints.read_text() == configuration
-    dialog.get_by_label('Key').fill('env:GOOD_KEY')
-    dialog.get_by_role('button', name='Save and test').click()
-    expect(page.get_by_text('lab answers and offers 22 models.')).to_be_visible()
-    expect(dialog).to_be_hidden()
-    written = new_server.endpoints.read_text()
-    assert written.startswith(configuration)
-    assert f'[endpoints.lab]\nurl = "{address}"\nkey = "env:GOOD_KEY"' in written
+    dialog.get_by_label('API key').fill('two words')
+    dialog.get_by_role('button', name='Connect', exact=True).click()
+    expect(dialog.get_by_text('Enter a key: up to 4,096 ASCII characters')).to_be_visible()
+    expect(dialog.get_by_label('API key')).to_have_value('two words')
+    assert not new_server.endpoints.exists()
+    dialog.get_by_label('API key').fill('the-wrong-key')
+    dialog.get_by_role('button', name='Connect', exact=True).click()
+    expect(dialog.get_by_text('Check that the key is complete')).to_be_visible()
+    expect(dialog).not_to_contain_text('the-wrong-key')
+    dialog.get_by_label('API key').fill(KEY)
+    dialog.get_by_role('button', name='Connect', exact=True).click()
+    expect(dialog.get_by_text('22 models offered; none was called.')).to_be_visible()
+    dialog.get_by_role('button', name='Done').click()
+    expect(page.get_by_text('The file does not exist yet.')).to_have_count(0)
+    assert new_server.endpoints.read_text() == f'[endpoints.lab]\nurl = "{address}"\nkey = "file:lab"\n'
 
     page.get_by_role('button', name='Edit lab').click()
     dialog = page.get_by_role('dialog', name='Edit lab')
     expect(dialog.get_by_label('Address')).to_have_value(address)
+    dialog.get_by_text('Advanced').click()
     dialog.get_by_label('Models').fill('large, small')
     dialog.get_by_role('button', name='Save and test').click()
-    expect(page.get_by_text('lab answers and offers 2 models.')).to_be_visible()
+    expect(dialog.get_by_text('Answered by large. 2 models offered.')).to_be_visible()
+    dialog.get_by_role('button', name='Done').click()
     assert 'models = ["large", "small"]' in new_server.endpoints.read_text()
 
     page.get_by_role('button', name='Edit lab').click()
     page.get_by_role('dialog', name='Edit lab').get_by_role('button', name='Remove').click()
     page.get_by_role('dialog', name='Remove lab?').get_by_role('button', name='Remove').click()
     expect(page.get_by_role('button', name='Edit lab')).to_have_count(0)
-    assert new_server.endpoints.read_text().strip() == configuration.strip()
-
-
-@pytest.mark.long
-def test_a_model_that_does_not_answer_is_connected_on_the_home_page(page, new_server, address):
-    new_server.start()
-    page.goto(new_server.url)
-    models = page.get_by_role('region', name='Models')
-    models.get_by_role('button', name='Connect a model').click()
-    dialog = page.get_by_role('dialog', name='Connect a model')
-    expect(dialog.get_by_label('Provider').get_by_role('option').first).to_have_text('OpenAI')
-    dialog.get_by_label('Key').fill('env:NO_SUCH_KEY')
-    dialog.get_by_role('button', name='Save and test').click()
-    failed = 'Saved, but the test failed: the environment variable NO_SUCH_KEY is not set'
-    expect(dialog.get_by_role('status')).to_contain_text(failed)
-    expect(models).to_contain_text('openai is unavailable. The environment variable NO_SUCH_KEY is not set.')
-    dialog.get_by_label('Key').fill('env:GOOD_KEY')
-    dialog.get_by_label('Address').fill(address)
-    dialog.get_by_role('button', name='Save and test').click()
-    expect(page.get_by_text('openai answers and offers 22 models.')).to_be_visible()
-    expect(dialog).to_be_hidden()
-    expect(models).to_contain_text('Connected: openai.')
-    expect(models.get_by_role('button', name='Connect a model')).to_be_focused()
+    assert KEY not in (new_server.folder / 'home' / 'keys.json').read_text()
 
 
 @pytest.mark.long

@@ -45,7 +45,7 @@ def test_all_endpoints_are_tested_without_showing_a_key(settings):
     expect(card(settings, 'away')).to_contain_text(
         'Check that it is running and that the address is correct.'
     )
-    expect(card(settings, 'refused')).to_contain_text('Check that the key is correct')
+    expect(card(settings, 'refused')).to_contain_text('Check that the key is complete')
     expect(card(settings, 'keyless').locator('.pill')).to_have_text('Failed')
     assert KEY not in settings.content() and 'a-wrong-key' not in settings.content()
 

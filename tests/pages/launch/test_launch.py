@@ -8,6 +8,8 @@ from pydantic import BaseModel, Field
 
 from engine import Budget, Pattern, Status
 from engine.errors import JournalUnavailable
+from engine.models.endpoint import Endpoint
+from engine.models.http.endpoint_settings import EndpointSettings
 from engine.records import RunQuery
 from tests.support.harness import until
 from tests.support.pages.clicks import click, press, see
@@ -213,10 +215,25 @@ async def test_inputs_without_a_sample_are_announced_as_filler(pages, conductor,
     form = launchers[0]._fields.parameters
     with pages:
         form.controls['request'].set_content('Write about bees on city roofs', by_user=True)
-    await pages.should_see('No sample fits this input, so its answers are filler', retries=50)
+    await pages.should_see('Your task will get filler answers: no model is connected', retries=50)
     with pages:
         form.controls['request'].set_content('Write a short post about why small tools last', by_user=True)
-    await pages.should_not_see('No sample fits this input', retries=50)
+    await pages.should_not_see('Your task will get filler answers', retries=50)
+
+
+async def test_a_model_that_was_just_connected_ends_the_filler(pages, conductor, launchers):
+    endpoint = Endpoint(name='work', url='http://work.example/v1', models=('large',))
+    conductor.catalog.registry.configure(EndpointSettings(endpoints={'work': endpoint}))
+    await pages.open('/launch/blog')
+    with pages:
+        launchers[0]._fields.parameters.controls['request'].set_content(
+            'Write about bees on city roofs', by_user=True
+        )
+    await pages.should_see('Your task will get filler answers: no model is chosen', retries=50)
+    with pages:
+        await launchers[0]._filler._use('work/large')
+    await pages.should_see('by work/large.', retries=50)
+    await pages.should_not_see('Your task will get filler answers')
 
 
 async def test_missing_requirements_are_shown_at_their_field(pages, conductor, launchers, monkeypatch):

@@ -9,10 +9,10 @@ from engine.acp.known_agents import ExternalAgent
 from engine.configuration import ConfigFile
 from engine.models.endpoint import Endpoint
 from engine.models.http.endpoint_settings import EndpointSettings, EndpointSource
-from engine.models.registry import ModelRegistry
+from engine.models.registry import EndpointHealth, ModelRegistry
 from engine.records import Fault
 from engine.workspace import Sandbox
-from tests.support.pages.clicks import click, see
+from tests.support.pages.clicks import click, labelled, see
 from ui.app.settings import ServerPaths
 from ui.formatting.values import byte_size, short_duration
 from ui.server.app import UNSANDBOXED, warn_if_unsandboxed
@@ -32,7 +32,7 @@ def no_warning():
 
 async def test_an_unconfigured_server_lists_its_options(pages):
     await pages.open('/settings')
-    for text in ('scripted', 'No live model is configured', 'ANTHROPIC_API_KEY', 'keeps runs in memory only'):
+    for text in ('scripted', 'No live model is configured', 'Connect a model', 'keeps runs in memory only'):
         await pages.should_see(text)
 
 
@@ -48,6 +48,25 @@ async def test_an_endpoint_shows_its_limits(pages, conductor):
     configure_endpoint(conductor, at_once=3, requests_per_minute=60, tokens_per_minute=90_000)
     await pages.open('/settings')
     await pages.should_see('3 calls at a time, 60 requests a minute, 90k tokens a minute')
+
+
+async def test_the_last_test_of_an_endpoint_stays_on_its_card_and_on_the_home_page(
+    pages, conductor, monkeypatch
+):
+    configure_endpoint(conductor)
+
+    async def refuse(name, model):
+        problem = 'work: Incorrect API key (HTTP 401)'
+        return EndpointHealth(endpoint=name, url='http://work.example/v1', problem=problem, kind='auth')
+
+    monkeypatch.setattr(conductor.catalog.registry, 'test', refuse)
+    await conductor.endpoints.test('work')
+    await pages.open('/settings')
+    await pages.should_see('Failed')
+    await pages.should_see('Incorrect API key (HTTP 401). Check that the key is complete')
+    await pages.should_see('Tested just now.')
+    await pages.open('/')
+    await pages.should_see('work is unavailable. Incorrect API key (HTTP 401).')
 
 
 async def test_a_test_ends_with_its_page(pages, conductor, monkeypatch, endless):
@@ -143,10 +162,22 @@ async def test_settings_show_what_each_may_reach_and_how_to_install_the_others(p
         await pages.should_see(text)
 
 
-async def test_a_test_explains_the_problem(pages, conductor):
+async def test_the_last_test_of_an_agent_stays_on_its_card(pages, conductor):
     add_agents(conductor, args=('-c', 'echo no licence >&2; exit 3'), sandboxed=False)
-    health = await conductor.catalog.agents.test('mine', conductor.sandbox)
+    health = await conductor.agents.test('mine')
     assert health.problem == 'mine: it ended with status 3: no licence'
+    await pages.open('/settings')
+    await pages.should_see('It ended with status 3: no licence. Start it once in a terminal')
+    await pages.should_see('Try in a race')
+
+
+async def test_an_agent_is_tried_in_a_race(pages, conductor, monkeypatch):
+    monkeypatch.setenv('PATH', '/usr/bin:/bin')
+    add_agents(conductor)
+    await pages.open('/settings')
+    (race,) = labelled(pages, 'Try in a race: Mine')
+    await pages.open(race.props['href'])
+    await pages.should_see('Live: racer1, racer2, racer3, racer4 by agent:mine.')
 
 
 async def test_a_launch_form_offers_installed_agents(conductor, monkeypatch):

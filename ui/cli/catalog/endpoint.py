@@ -24,6 +24,7 @@ from ui.cli.catalog.saving import (
     report_tests,
     save,
 )
+from ui.cli.inputs import ask_secret
 from ui.cli.output.reporters import print_json
 from ui.cli.record_options import OptionNote, check_changes, record_options, with_options
 from ui.cli.session import Session, with_session
@@ -35,7 +36,8 @@ EPILOG = """Examples:
 ```
 hemicycle endpoint list
 hemicycle endpoint test anthropic
-hemicycle endpoint add anthropic --key keyring:hemicycle/anthropic
+hemicycle endpoint add anthropic --key-stdin
+hemicycle endpoint add openai --key-stdin < key.txt
 hemicycle endpoint add house --url https://llm.team.example/v1 --key env:HOUSE_KEY --model big --model small
 hemicycle endpoint change house --model big
 hemicycle endpoint remove house
@@ -51,6 +53,14 @@ NOTES = {
 OTHERS = EndpointSection.model_fields.keys() - {*NOTES, 'models'}
 """Fields that are set in the configuration file alone."""
 OPTIONS = record_options(EndpointSection, without=OTHERS, notes=NOTES, changes=True)
+KeyStdin = Annotated[
+    bool,
+    typer.Option(
+        '--key-stdin',
+        help='Ask for the key itself, or read it from standard input. It is kept in the system’s keyring or,'
+        ' without one, in a file that only you can read.',
+    ),
+]
 Test = Annotated[bool, typer.Option('--test/--no-test', help='Test it afterwards.')]
 
 
@@ -79,19 +89,25 @@ def list_endpoints(*, session: Session) -> None:
 def test(
     name: Annotated[str, typer.Argument(metavar='NAME', help='The endpoint; by default all.')] = '',
     *,
+    model: Annotated[str, typer.Option(metavar='MODEL', help='The model of NAME that is asked.')] = '',
     session: Session,
 ) -> None:
     """Ask endpoints for their models.
 
-    If the configuration lists models, the first one is also asked for a single word, which may cost a
-    fraction of a cent.
+    One model is also asked for a single word, which may cost a fraction of a cent: the first of the
+    configuration, or a small one of a known provider.
     """
+    if model and not name:
+        raise InvalidInput({'--model': 'needs NAME'})
 
     async def work() -> Sequence[EndpointHealth]:
         async with open_connections(session) as conductor:
             names = [info.endpoint for info in await _find(conductor)]
             return await asyncio.gather(
-                *(conductor.endpoints.test(each) for each in names_to_test(names, name, 'endpoint'))
+                *(
+                    conductor.endpoints.test(each, model=model)
+                    for each in names_to_test(names, name, 'endpoint')
+                )
             )
 
     report_tests(asyncio.run(work()), _describe, as_json=session.as_json)
@@ -99,7 +115,9 @@ def test(
 
 @with_options('values', OPTIONS)
 @with_session('server')
-def add(name: Name, *, values: dict[str, Any], test: Test = True, session: Session) -> None:
+def add(
+    name: Name, *, values: dict[str, Any], key_stdin: KeyStdin = False, test: Test = True, session: Session
+) -> None:
     """Add an endpoint to the configuration file, and test it.
 
     A running server that `--server` does not name uses it after its next start.
@@ -107,19 +125,23 @@ def add(name: Name, *, values: dict[str, Any], test: Test = True, session: Sessi
     if values.get('provider', name) not in PROVIDERS and not values.get('url'):
         providers = ', '.join(sorted(PROVIDERS))
         raise InvalidInput({'--url': f'is needed unless --provider or NAME is one of {providers}'})
-    _save(session, name, values, new=True, test=test)
+    _save(session, name, values, new=True, key=_ask_key(values, key_stdin), test=test)
 
 
 @with_options('values', OPTIONS)
 @with_session('server')
-def change(name: Name, *, values: dict[str, Any], test: Test = True, session: Session) -> None:
+def change(
+    name: Name, *, values: dict[str, Any], key_stdin: KeyStdin = False, test: Test = True, session: Session
+) -> None:
     """Change an endpoint of the configuration file, and test it; what is not given stays as it is.
 
     An empty value removes an entry, such as `--url ""`. A running server that `--server` does not name uses
     it after its next start.
     """
-    check_changes(values, OPTIONS)
-    _save(session, name, values, new=False, test=test)
+    key = _ask_key(values, key_stdin)
+    if not key:
+        check_changes(values, OPTIONS)
+    _save(session, name, values, new=False, key=key, test=test)
 
 
 @with_session('server')
@@ -138,13 +160,26 @@ async def _find(conductor: Conductor) -> Sequence[EndpointInfo]:
     return await conductor.endpoints.list()
 
 
-def _save(session: Session, name: str, values: dict[str, Any], *, new: bool, test: bool) -> None:
+def _ask_key(values: dict[str, Any], is_asked: bool) -> str:
+    """Return the key that a person enters, or ''. Raises `InvalidInput`."""
+    if not is_asked:
+        return ''
+    if 'key' in values:
+        raise InvalidInput({'--key-stdin': 'cannot be used with --key'})
+    if key := ask_secret('Key').strip():
+        return key
+    raise InvalidInput({'--key-stdin': 'no key was given'})
+
+
+def _save(  # noqa: PLR0913  (what two commands have in common)
+    session: Session, name: str, values: dict[str, Any], *, new: bool, key: str, test: bool
+) -> None:
     if values.get('provider') == name:
         values['provider'] = ''
 
     async def work() -> list[EndpointHealth]:
         async with open_connections(session) as conductor:
-            await save(conductor.endpoints, name, values, new=new, what='endpoint')
+            await save(conductor.endpoints, name, values, new=new, what='endpoint', secret=key)
             typer.echo(strip_control(f'saved in {place_of(session)}'), err=True)
             return [await conductor.endpoints.test(name)] if test else []
 

@@ -13,6 +13,7 @@ import typer
 
 from engine import Conductor, InvalidInput, LocalConductor
 from engine.acp import AgentHealth
+from engine.configuration import REFERENCE, REFERENCE_FORMS
 from engine.models import EndpointHealth
 from engine.operations import Endpoints, McpServers
 from engine.tools import ServerHealth
@@ -27,7 +28,6 @@ Sections = Endpoints | McpServers
 H = TypeVar('H', AgentHealth, EndpointHealth, ServerHealth)
 NAME, MAX_NAME = re.compile(r'[a-z0-9][a-z0-9_-]*'), 32
 ADDRESS = re.compile(r'https?://.+')
-REFERENCE = re.compile(r'env:\w+|keyring:[^/]+/.+')
 
 
 @asynccontextmanager
@@ -47,7 +47,9 @@ async def open_connections(session: Session) -> AsyncIterator[Conductor]:
         yield conductor
 
 
-async def save(sections: Sections, name: str, values: Mapping[str, Any], *, new: bool, what: str) -> None:
+async def save(
+    sections: Sections, name: str, values: Mapping[str, Any], *, new: bool, what: str, **options: str
+) -> None:
     """Add a section to the configuration file, or change one.
 
     Args:
@@ -56,6 +58,7 @@ async def save(sections: Sections, name: str, values: Mapping[str, Any], *, new:
         values: entries; an empty value removes an entry.
         new: whether it is added.
         what: how its kind is called, such as `endpoint`.
+        options: what else is saved with it, such as a key.
 
     Raises:
         InvalidInput: it already exists, does not exist, or has a bad name.
@@ -70,7 +73,7 @@ async def save(sections: Sections, name: str, values: Mapping[str, Any], *, new:
         raise InvalidInput({'NAME': f'{name} is already in the configuration: change it with `change`'})
     if not new and not section:
         raise InvalidInput({'NAME': f'there is no {what} {name!r} in the configuration: add it with `add`'})
-    await sections.save(name, values)
+    await sections.save(name, values, **options)
 
 
 def remove(session: Session, find: Callable[[Conductor], Sections], name: str, what: str) -> None:
@@ -100,8 +103,9 @@ def checked_address(option: str, address: str) -> str:
 
 def checked_reference(option: str, reference: str) -> str:
     """Return a reference to a key, or ''. Raises `InvalidInput`, naming the option, for the key itself."""
-    if reference and not REFERENCE.fullmatch(reference):
-        raise InvalidInput({option: 'must be env:NAME or keyring:SERVICE/USER, not the key itself'})
+    if reference and not re.fullmatch(REFERENCE, reference):
+        problem = f'must be {REFERENCE_FORMS}, not the key itself: paste that with --key-stdin'
+        raise InvalidInput({option: problem})
     return reference
 
 

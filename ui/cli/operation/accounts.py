@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import functools
 import re
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Annotated, Any, TypeVar
@@ -19,7 +18,7 @@ from ui.app.access.access import Access
 from ui.app.access.audit_log import AuditQuery, as_csv, as_json_lines, row
 from ui.app.access.caller import TerminalIdentity
 from ui.app.access.operations import AccountOperations, guard_accounts
-from ui.cli.inputs import parse_time
+from ui.cli.inputs import ask_secret, parse_time
 from ui.cli.output.step_text import console
 from ui.cli.record_options import OptionNote, record_options, with_options
 from ui.cli.remote import connect
@@ -81,12 +80,6 @@ def _with_accounts(session: Session, work: Callable[[AccountOperations], Awaitab
     return asyncio.run(run())
 
 
-def _password(again: bool = True) -> str:
-    if sys.stdin.isatty():
-        return str(typer.prompt('Password', hide_input=True, confirmation_prompt=again))
-    return sys.stdin.readline().rstrip('\n')
-
-
 @with_session('database', 'server')
 def add_user(
     name: Name,
@@ -98,7 +91,7 @@ def add_user(
     session: Session,
 ) -> None:
     """Add an account. Once there is one, the next server requires everyone to log in."""
-    secret = _password() if password else ''
+    secret = ask_secret('Password', again=True) if password else ''
     if password and not secret:
         raise InvalidInput({'password': 'is empty: --no-password makes an account for tokens only'})
 
@@ -161,7 +154,7 @@ def change_user(
         raise InvalidInput({'--revoke-tokens': 'needs --password'})
     if role is None and not password:
         raise InvalidInput({'change': 'give what to change: --role, --password'})
-    secret = _password() if password else ''
+    secret = ask_secret('Password', again=True) if password else ''
 
     async def work(accounts: AccountOperations) -> int:
         if role is not None:

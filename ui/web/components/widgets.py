@@ -10,6 +10,7 @@ from nicegui.awaitable_response import AwaitableResponse, NullResponse
 from nicegui.element import Element
 from nicegui.elements.mixins.text_element import TextElement
 from nicegui.elements.mixins.value_element import ValueElement
+from typing_extensions import override
 
 T = TypeVar('T')
 Attribute = str | bool
@@ -113,6 +114,29 @@ class NativeSelect(ValueElement[str]):
             with self:
                 for value, label_text in offered.items():
                     set_attributes(TextElement(tag='option', text=label_text), value=value)
+
+
+class SecretInput(ValueElement[str]):
+    """The browser’s own password field: what is typed is in no attribute of the page, and not sent back."""
+
+    VALUE_PROP = 'value'
+    LOOPBACK = None
+
+    def __init__(self, **attributes: Attribute) -> None:
+        super().__init__(tag='input', value='', on_value_change=None)
+        for name in ('loopback', self.VALUE_PROP):
+            self._props.pop(name)
+        self.classes('secret-input')
+        set_attributes(self, type='password', autocomplete='off', **attributes)
+        self.on(
+            'input', lambda event: self.set_value(str(event.args)), js_handler='(e) => emit(e.target.value)'
+        )
+
+    @override
+    def _handle_value_change(self, value: str) -> None:
+        self._send_update_on_value_change = False
+        super()._handle_value_change(value)
+        self._props.pop(self.VALUE_PROP, None)
 
 
 def set_attributes(element: Element, **attributes: Attribute) -> None:

@@ -20,6 +20,7 @@ from ui.web.components.theme import button
 from ui.web.components.widgets import (
     Box,
     NativeSelect,
+    SecretInput,
     Text,
     set_attributes,
     set_class,
@@ -80,6 +81,12 @@ class Control:
             return NestedFields(field.title, start, field.new)
         if field.choices or field.kind == 'pairs':
             return self._draw_choice(start)
+        return self._draw_text(start)
+
+    def _draw_text(self, start: Any) -> ValueElement[Any]:
+        field = self.field
+        if field.kind == 'password':
+            return SecretInput(maxlength=HARD_LIMIT)
         if field.kind in ('integer', 'number'):
             # Not a number field of the browser: it drops a comma that is not its own, so that 0,5 becomes 5.
             return text_input(start, inputmode='numeric' if field.kind == 'integer' else 'decimal')

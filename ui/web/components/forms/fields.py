@@ -14,8 +14,8 @@ from pydantic import BaseModel
 from ui.formatting.values import json_problem, parse_tags
 
 Kind = Literal[
-    'text', 'date', 'time', 'path', 'multiline', 'integer', 'number', 'boolean', 'choice', 'choices', 'list',
-    'pairs', 'nested', 'json', 'model',
+    'text', 'date', 'time', 'path', 'password', 'multiline', 'integer', 'number', 'boolean', 'choice',
+    'choices', 'list', 'pairs', 'nested', 'json', 'model',
 ]  # fmt: skip
 KINDS_BY_TYPE: dict[str, Kind] = {
     'string': 'text',
@@ -27,7 +27,7 @@ EMPTY_VALUES: dict[str, Any] = {'integer': 0, 'number': 0, 'boolean': False, 'ar
 """By type in JSON Schema; of all others, the empty text."""
 TEXT_KINDS: tuple[Kind, ...] = ('text', 'multiline', 'path')
 """Kinds that are bounded by length."""
-FORMATS: dict[str, Kind] = {'date': 'date', 'time': 'time', 'path': 'path'}
+FORMATS: dict[str, Kind] = {'date': 'date', 'time': 'time', 'path': 'path', 'password': 'password'}
 BUDGET = re.compile(r'budget|deadline|time_?out|max_(tokens|seconds|minutes|cost)')
 BUDGETS = 'Budgets'
 MAX_SINGLE_LINE = 4_000

@@ -12,16 +12,16 @@ from ui.web.components.widgets import Box, Text, text_link
 from ui.web.exports.importer import ImportDialog
 from ui.web.pages.home.card import pattern_cards
 from ui.web.pages.home.panels import (
-    FIRST,
     FirstRun,
+    ModelsCard,
     NeedsYou,
     RunningNow,
     agents_card,
-    models_card,
     new_run_card,
 )
 from ui.web.pages.shared.attention import AttentionFeed
 from ui.web.pages.shared.errors import draw_load_errors
+from ui.web.pages.shared.launching.samples import FIRST
 from ui.web.pages.shared.run_list.filters import Filters
 from ui.web.pages.shared.run_list.listing import RunList
 from ui.web.routing import serve_page
@@ -59,7 +59,7 @@ def register(backend: Backend) -> None:
                         importer.on_done = runs.refresh
                 with Box('home-side'):
                     new_run = new_run_card(backend)
-                    models_card(backend)
+                    await ModelsCard(backend).load()
                     agents_card(backend)
             with Box('section', 'section', aria_labelledby='patterns') as patterns:
                 Text('h2', 'Patterns', id='patterns')

@@ -12,18 +12,17 @@ from engine.records import RunQuery, Shape
 from ui.app.backend import Backend
 from ui.formatting.steps import duration
 from ui.formatting.values import as_sentence, count
+from ui.web.components.debounce import create_page_task
 from ui.web.components.diagram.fitting import Room, fit
 from ui.web.components.elements import Diagram
 from ui.web.components.theme import button, pill
 from ui.web.components.widgets import Box, NativeSelect, Text, draw_changes, link, text_link
 from ui.web.pages.shared.attention import Attention, RequestList
-from ui.web.pages.shared.connect import ConnectDialog
-from ui.web.pages.shared.launching.samples import Starter, samples
+from ui.web.pages.shared.connecting.dialog import TITLE, ConnectDialog
+from ui.web.pages.shared.launching.samples import FIRST, Starter, samples
 
 POLL_SECONDS = 1.0
 RUNNING = RunQuery(status=(Status.RUNNING,), limit=6)
-FIRST = 'pipeline'
-"""The pattern shown to new users."""
 ROOM: Room = (800, 130)
 """Width and height of the animated diagram in a window of 1440 pixels."""
 STATE_SECONDS = 0.9
@@ -98,31 +97,41 @@ class RunningNow:
         return entry
 
 
-def models_card(backend: Backend) -> None:
-    """Draw the card that shows where replies come from, with a button to connect a model."""
+class ModelsCard:
+    """The card that shows where replies come from, with a button to connect a model."""
 
-    def draw() -> None:
-        infos = backend().catalog.registry.endpoint_infos()
-        connected = [info.endpoint for info in infos if not info.problem]
-        summary.show(
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        with Box('card home-card', 'section', aria_labelledby='home-models') as card:
+            Text('h2', 'Models', id='home-models')
+            self._summary = Text('p', '', 'muted')
+            self._problems = Box('muted small', 'ul')
+            connect = ConnectDialog(
+                backend, lambda: create_page_task(card, self.load(), 'show the models that are connected')
+            )
+            connect_button = button(TITLE, icon='add', kind='small', requires='endpoints.save')
+            connect_button.on('click', connect.open)
+
+    async def load(self) -> None:
+        """Show which endpoints are connected, and which do not work."""
+        infos = await self._backend().endpoints.list()
+        problems = {
+            info.endpoint: problem
+            for info in infos
+            if (problem := info.problem or (info.tested.problem if info.tested else ''))
+        }
+        connected = [info.endpoint for info in infos if info.endpoint not in problems]
+        self._summary.show(
             f'Connected: {", ".join(connected[:4])}.'
             if connected
             else 'Simulated: no key, no network, no cost.'
         )
-        problems.clear()
-        with problems:
+        self._problems.clear()
+        with self._problems:
             for info in infos:
-                if info.problem and info.found == 'file':
-                    Text('li', f'{info.endpoint} is unavailable. {as_sentence(info.problem)}')
-
-    with Box('card home-card', 'section', aria_labelledby='home-models'):
-        Text('h2', 'Models', id='home-models')
-        summary = Text('p', '', 'muted')
-        problems = Box('muted small', 'ul')
-        connect = ConnectDialog(backend, draw)
-        connect_button = button('Connect a model', icon='add', kind='small', requires='endpoints.save')
-        connect_button.on('click', connect.open)
-    draw()
+                if info.endpoint in problems and info.found == 'file':
+                    problem = problems[info.endpoint].removeprefix(f'{info.endpoint}: ')
+                    Text('li', f'{info.endpoint} is unavailable. {as_sentence(problem)}')
 
 
 def agents_card(backend: Backend) -> None:

@@ -28,6 +28,7 @@ from ui.web.components.forms.form import RUN_KEYS
 from ui.web.components.menus import PickerItem, picker
 from ui.web.components.theme import button, text_notice
 from ui.web.components.widgets import Box, Text, set_attributes, set_class
+from ui.web.pages.launch.filler import FillerNotice
 from ui.web.pages.launch.rehearsal.cost_line import CostLine, Plan
 from ui.web.pages.shared.launching.budget_limits import BudgetLimits
 from ui.web.pages.shared.launching.launch_fields import LaunchFields
@@ -81,6 +82,7 @@ class LaunchForm:
                 self._debugging = DebugOptions(lambda: self._fields.shape, memory, on_change=self._on_edit)
                 with Box('form-foot'):
                     self._problem = Box('ghost')
+                    self._filler = FillerNotice(backend, self._fields.models)
                     self._cost_line = CostLine(backend, pattern, on_limit=self._limit)
                     with Box('launch-actions'):
                         self._run = button('Run', icon='play_arrow', kind='primary big', requires='start')
@@ -114,11 +116,9 @@ class LaunchForm:
         set_attributes(self._size, aria_pressed=str(self._large).lower())
 
     def _show_models(self) -> None:
-        live, words = (
-            (False, REPLAYED)
-            if self._replay.run
-            else self._fields.models.describe(has_scenario=self._is_known())
-        )
+        models = self._fields.models
+        live, words = (False, REPLAYED) if self._replay.run else models.describe()
+        self._filler.show(models.has_roles and not (live or self._replay.run or self._is_known()))
         if live:
             limits, _ = self._fields.limits.parse()
             budget = limits.budget if isinstance(limits, BudgetLimits) else None
@@ -141,14 +141,23 @@ class LaunchForm:
     def _is_known(self) -> bool:
         return is_known(self._pattern, self._fields.parameters.parse()[0])
 
-    async def load(self, earlier: RunInfo | None, *, replay: bool = False) -> None:
+    async def load(
+        self, earlier: RunInfo | None, *, replay: bool = False, sample: str = '', model: str = ''
+    ) -> None:
         """Offer samples and earlier inputs, restore the draft, draw the diagram.
 
         Args:
             earlier: an earlier run whose input is used.
             replay: whether to answer from its recording as well.
+            sample: the name of a sample that is filled in.
+            model: the model for all roles, in place of others.
         """
         self._restore(earlier, replay=replay)  # before the first await, after which the page may be in use
+        for ready in samples(self._pattern):
+            if ready.name == sample:
+                self._fill_from_sample(ready)
+        if model:
+            self._fields.models.fill({'': model})
         self._fields.parameters.focus(prevent_scroll=True)  # without scrolling: the page opens at its top
         await self._draw()
         self._typical_use = await typical_use(self._backend(), self._pattern.name)

@@ -42,4 +42,7 @@ def register(backend: Backend) -> None:
                 text_link(simulator_path(pattern_class.name), 'Simulate: walk through the chart', 'small')
                 text_link(traffic_path(pattern_class.name), 'Traffic: all runs on one diagram', 'small')
             launcher = LaunchForm(backend, pattern_class)
-            await launcher.load(again, replay=bool(replay))
+            query = request.query_params
+            await launcher.load(
+                again, replay=bool(replay), sample=query.get('sample', ''), model=query.get('model', '')
+            )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from engine.records import clip
-from ui.formatting.values import short_duration
+from ui.formatting.values import ago, short_duration
 from ui.web.components.debounce import create_page_task
 from ui.web.components.theme import button
 from ui.web.components.widgets import Box, Text, set_attributes
@@ -29,6 +29,8 @@ class CheckResult:
     detail: str
     hint: str = ''
     """What to do, in a sentence."""
+    at: float = 0.0
+    """When it was tested, in seconds since 1970; 0 if it is not remembered."""
 
 
 class TestCard(Generic[T]):
@@ -98,10 +100,18 @@ class TestCard(Generic[T]):
         finally:
             self._task = None
             self._button.props(remove='disabled').classes(remove='busy')
-        verdict, passed = self.evaluate(result), short_duration(time.monotonic() - started)
+        self._show_result(self.evaluate(result), f'({short_duration(time.monotonic() - started)})')
+
+    def show_last(self, result: T) -> None:
+        """Show the result of an earlier test, unless one is running."""
+        if self._task is None:
+            verdict = self.evaluate(result)
+            self._show_result(verdict, f'Tested {ago(verdict.at, time.time())}.')
+
+    def _show_result(self, verdict: CheckResult, when: str) -> None:
         text = clip(' '.join(verdict.detail.split()).rstrip('.'), MAX_PROBLEM)
         words, kind = ('Works', 'done') if verdict.ok else ('Failed', 'failed')
-        self._show_status(words, kind, ' '.join(filter(None, [f'{text}.', verdict.hint, f'({passed})'])))
+        self._show_status(words, kind, ' '.join(filter(None, [f'{text}.', verdict.hint, when])))
 
     def show_list(self, title: str, names: Sequence[str]) -> None:
         """Show what it offers."""

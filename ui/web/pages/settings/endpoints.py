@@ -3,49 +3,44 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from typing import Any
 
 from typing_extensions import override
 
+from engine.configuration import keys_file
 from engine.models import LOCAL_ENDPOINTS, EndpointHealth, EndpointInfo
 from ui.app.backend import Backend
 from ui.formatting.values import count
+from ui.web.components.debounce import create_page_task
 from ui.web.components.theme import button, empty_state, section_head
 from ui.web.components.widgets import Box, Text
 from ui.web.pages.settings.card import CheckResult, TestCard
-from ui.web.pages.shared.connect import ADDRESS, ConnectDialog
+from ui.web.pages.shared.connecting.dialog import TITLE, ConnectDialog
+from ui.web.pages.shared.connecting.result import describe
 
 SOURCE_LABELS = {
     'file': 'the configuration file',
     'environment': 'the environment',
     'this machine': 'discovery on this machine',
 }
-HINTS = {
-    'connection': 'Check that it is running and that the address is correct.',
-    'timeout': 'Check that it is running and that the address is correct.',
-    'auth': 'Check that the key is correct and has permission.',
-    'not found': f'Check the model’s name and the address: it is {ADDRESS}.',
-    'bad response': f'Check the address: it is {ADDRESS}.',
-    'quota': 'Check the account of this key.',
-    'rate limit': 'Try again later.',
-    'overloaded': 'Try again later.',
-    'server': 'Try again later.',
-}
-"""Advice by kind of error."""
-
-TEST_CALLS = (
-    'A test fetches the list of models. If the configuration lists “models”, it also asks the first '
-    'one for a single word, which may cost a fraction of a cent.'
-)
+TEST_CALLS = 'A test asks one model for a single word, which may cost a fraction of a cent.'
 
 
 class Endpoints:
-    """All endpoints as cards; endpoints found later are added at the end."""
+    """All endpoints as cards; endpoints found later are added at the end.
 
-    def __init__(self, backend: Backend) -> None:
+    Args:
+        backend: the backend.
+        on_change: called when the configuration has changed.
+    """
+
+    def __init__(self, backend: Backend, on_change: Callable[[], Any]) -> None:
         self._backend, self._cards, self._busy = backend, dict[str, EndpointCard](), False
+        self._on_change = on_change
         self._connect = ConnectDialog(backend, self._redraw)
         with section_head('Models', 'models'):
-            button('Connect a model', icon='add', kind='small primary', requires='endpoints.save').on(
+            button(TITLE, icon='add', kind='small primary', requires='endpoints.save').on(
                 'click', self._connect.open
             )
             self._all = button('Test all', icon='network_check', kind='small', requires='endpoints.test').on(
@@ -58,10 +53,9 @@ class Endpoints:
         with Box('endpoints', 'ul') as self._place:
             self._draw_loaded()
         self._none = Box('ghost')
-        Text('p', TEST_CALLS, 'muted small')
         self._status = Text('p', self._describe_silent(), 'muted small', role='status')
+        Text('p', TEST_CALLS, 'muted small')
         self._show()
-        self._draw_unused()
 
     def _draw_loaded(self) -> None:
         """Draw the models that need no endpoint."""
@@ -71,19 +65,6 @@ class Endpoints:
                 Text('span', 'Ready', 'pill done')
                 words = 'Simulated: no key, no network, free' if model.simulated else 'Loaded from a file'
                 Text('span', words, 'muted')
-
-    def _draw_unused(self) -> None:
-        unused = self._backend().catalog.registry.unconfigured()
-        if not unused:
-            return
-        with Box('more-text', 'details'):
-            Text('summary', f'{count(len(unused), "more provider")} available with a key in the environment')
-            with Box('facts', 'dl'):
-                for name, variable in unused.items():
-                    with Box():
-                        Text('dt', name)
-                        with Box(tag='dd'):
-                            Text('code', variable)
 
     def _describe_silent(self) -> str:
         offered_names = {offered.endpoint for offered in self._backend().catalog.registry.endpoint_infos()}
@@ -116,6 +97,15 @@ class Endpoints:
             card.delete()
         self._cards.clear()
         self._show()
+        self._on_change()
+        create_page_task(self._place, self.load(), 'show the last tests of models')
+
+    async def load(self) -> None:
+        """Show the last test of each."""
+        for info in await self._backend().endpoints.list():
+            card = self._cards.get(info.endpoint)
+            if card and info.tested:
+                card.show_last(info.tested)
 
     async def find_servers(self) -> None:
         """Look for servers on this machine."""
@@ -160,14 +150,10 @@ class EndpointCard(TestCard[EndpointHealth]):
 
     @override
     def evaluate(self, health: EndpointHealth) -> CheckResult:
-        if health.problem:
-            problem = health.problem.removeprefix(f'{self.name}: ')
-            return CheckResult(ok=False, detail=problem, hint=HINTS.get(health.kind, ''))
-        self._list_models(health.models)
-        if health.called:
-            return CheckResult(ok=True, detail=f'available, {health.called} answered a call')
-        models = count(len(health.models), 'model') if health.models else 'no models'
-        return CheckResult(ok=True, detail=f'available, offers {models}')
+        detail, hint = describe(health)
+        if not health.problem:
+            self._list_models(health.models)
+        return CheckResult(ok=not health.problem, detail=detail, hint=hint, at=health.at)
 
     def _list_models(self, models: tuple[str, ...]) -> None:
         summary = count(len(models), 'model') if models else 'Models: unknown until tested'
@@ -185,8 +171,12 @@ def _describe_limits(offered: EndpointInfo) -> str:
 
 
 def _describe_key(offered: EndpointInfo) -> str:
-    kind, _, place = offered.key.partition(':')
-    where = f'the environment variable {place}' if kind == 'env' else f'the keyring, as {place}'
     if not offered.key:
         return 'Not required'
+    kind, _, place = offered.key.partition(':')
+    where = {
+        'env': f'the environment variable {place}',
+        'keyring': f'the keyring, as {place}',
+        'file': f'{keys_file()}, not encrypted',
+    }[kind]
     return f'Missing: expected in {where}' if offered.problem else f'Found in {where}'

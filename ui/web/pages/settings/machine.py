@@ -18,7 +18,7 @@ from ui.web.components.widgets import Box, Text, set_attributes
 EXAMPLE = """\
 [endpoints.work]
 url = "https://models.example/v1"   # any API compatible with OpenAI chat completions
-key = "env:WORK_KEY"                # or "keyring:hemicycle/work"; never the key itself
+key = "env:WORK_KEY"                # never the key itself
 at_once = 4                         # concurrent calls
 
 [endpoints.anthropic]
@@ -41,6 +41,7 @@ days = 90                           # runs that ended longer ago
 runs = 200                          # all but the newest of each pattern
 size = "20 GB"                      # the oldest, until all fit
 """
+READ_AT_START = 'It is read when the server starts; what you change here applies at once.'
 VARIABLES = (
     ('HEMICYCLE_UNSAFE_COMMANDS', 'commands without a sandbox, with all your permissions'),
     ('HEMICYCLE_COMMAND_NETWORK', 'network access for commands'),
@@ -110,15 +111,11 @@ class StorageFacts:
         if places is None:
             Text('p', 'This server has no configuration file and keeps runs in memory only.', 'muted')
         else:
-            there = (
-                'It is read when the server starts.'
-                if places.endpoints.exists()
-                else 'The file does not exist yet.'
-            )
             with Box(tag='p'):
                 Text('span', 'Endpoints, MCP servers and prices are in ')
                 Text('code', str(places.endpoints))
-                Text('span', f'. {there}')
+                self._there = Text('span', '')
+            self.show_file()
         with Box('copied'):
             with Box('listing', 'pre') as listing:
                 Text('code', EXAMPLE)
@@ -132,6 +129,12 @@ class StorageFacts:
             self._files = self._draw_fact('Agent files', str(root))
             self._draw_fact('Logs and sessions', str(places.home) if places else 'nowhere')
             self._draw_fact('Version', f'Hemicycle {program_version()}, Python {platform.python_version()}')
+
+    def show_file(self) -> None:
+        """Say whether the configuration file exists."""
+        if places := self._backend.places:
+            exists = places.endpoints.exists()
+            self._there.show(f'. {READ_AT_START if exists else "The file does not exist yet."}')
 
     @staticmethod
     def _draw_fact(name: str, text: str) -> Text:

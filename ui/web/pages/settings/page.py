@@ -22,6 +22,9 @@ def register(backend: Backend) -> None:
 
     @serve_page('/settings')
     async def settings() -> None:
+        def show_file() -> None:
+            facts.show_file()
+
         with frame('Settings', here='/settings'):
             with page_head('Settings', 'Settings in effect'):
                 if backend.fleet:  # the header of a narrow window has no room for it
@@ -29,17 +32,19 @@ def register(backend: Backend) -> None:
             with Box('notices'):
                 draw_load_errors(backend)
             with Box('section', 'section', aria_labelledby='models'):
-                Endpoints(backend)
+                endpoints = Endpoints(backend, show_file)
             with Box('section', 'section', aria_labelledby='agents'):
-                ExternalAgentCards(backend)
+                agents = ExternalAgentCards(backend)
             with Box('section', 'section', aria_labelledby='mcp'):
-                McpServers(backend)
+                McpServers(backend, show_file)
             with Box('section', 'section', aria_labelledby='commands'):
                 commands = CommandSandbox(backend)
             with Box('section', 'section', aria_labelledby='retention'):
                 retained = RetentionSettings(backend)
             with Box('section', 'section', aria_labelledby='configuration'):
                 facts = StorageFacts(backend)
+            await endpoints.load()
+            await agents.load()
         await ui.context.client.connected()  # slow parts load after the page is shown
         await commands.load()
         await facts.load()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from nicegui import ui
 from typing_extensions import override
 
@@ -17,10 +20,15 @@ from ui.web.pages.settings.connect_server import ConnectServerDialog
 class McpServers:
     """All MCP servers, as cards."""
 
-    def __init__(self, backend: Backend) -> None:
-        """Draw them; no server is contacted yet."""
+    def __init__(self, backend: Backend, on_change: Callable[[], Any]) -> None:
+        """Draw them; no server is contacted yet. `on_change` is called when the configuration has changed."""
         self._backend = backend
-        self._connect = ConnectServerDialog(backend, self._draw)
+
+        def redraw() -> None:
+            self._draw()
+            on_change()
+
+        self._connect = ConnectServerDialog(backend, redraw)
         with section_head('MCP servers', 'mcp'):
             connect = button('Connect an MCP server', icon='add', kind='small', requires='mcp_servers.save')
             connect.on('click', self._connect.open)

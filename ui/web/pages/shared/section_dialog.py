@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel
 from engine import EngineError
 from engine.operations import Endpoints, McpServers
 from ui.app.backend import Backend
-from ui.web.components.dialogs import await_answer, confirm, dialog_frame
+from ui.web.components.dialogs import await_answer, confirm, dialog_frame, notify_errors
 from ui.web.components.forms.form import Form
 from ui.web.components.theme import button
 from ui.web.components.widgets import Box, Text
@@ -45,7 +45,7 @@ class SectionDialog(ABC):
         self._backend, self._on_done = backend, on_done
 
     @abstractmethod
-    def sections(self) -> Endpoints | McpServers:
+    def sections(self) -> McpServers:
         """Return the sections of this kind."""
 
     @abstractmethod
@@ -66,10 +66,8 @@ class SectionDialog(ABC):
 
     async def open(self, name: str = '') -> None:
         """Open the dialog for a new section, or for the one of this name."""
-        try:
-            section = await self.sections().get(name) if name else {}
-        except EngineError as error:
-            ui.notify(str(error), type='negative', multi_line=True, close_button='Close')
+        section = await notify_errors(self.sections().get(name)) if name else {}
+        if section is None:
             return
         with dialog_frame(f'Edit {name}' if name else self.TITLE) as dialog:
             Text('p', f'Saved in {self._backend().catalog.file}', 'muted small')
@@ -105,13 +103,12 @@ class SectionDialog(ABC):
                 button('Close').on('click', lambda: dialog.submit(None))
                 button('Save and test', kind='primary').on('click', save)
         if await await_answer(dialog) == 'remove':
-            await self._remove(name)
+            await remove(self.sections(), name, self._on_done)
 
-    async def _remove(self, name: str) -> None:
-        text = 'Its section is removed from the configuration file. Runs that use it fail at their next call.'
-        if await confirm(f'Remove {name}?', text, yes='Remove', no='Cancel'):
-            try:
-                await self.sections().remove(name)
-            except EngineError as error:
-                ui.notify(str(error), type='negative', multi_line=True, close_button='Close')
-            self._on_done()
+
+async def remove(sections: Endpoints | McpServers, name: str, on_done: Callable[[], Any]) -> None:
+    """Remove a section, once a person confirms it."""
+    text = 'Its section is removed from the configuration file. Runs that use it fail at their next call.'
+    if await confirm(f'Remove {name}?', text, yes='Remove', no='Cancel'):
+        await notify_errors(sections.remove(name))
+        on_done()

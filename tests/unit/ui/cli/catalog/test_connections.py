@@ -72,9 +72,31 @@ def test_an_endpoint_is_added_changed_tested_and_removed(
         )
         assert (listed['endpoint'], listed['key']) == ('house', 'env:HOUSE_KEY')
         assert 'house  ' in invoke(hemicycle, 'endpoint', 'list')
+        unknown = invoke(hemicycle, 'endpoint', 'test', 'house', '--model', 'gemini-pro', code=1)
+        assert 'house: gemini-pro: ' in unknown
     assert 'house: ' in invoke(hemicycle, 'endpoint', 'test', 'house', code=1)
     invoke(hemicycle, 'endpoint', 'remove', 'house')
     assert 'house' not in file.read_text()
+
+
+def test_a_key_that_is_entered_is_kept_shown_nowhere_and_removed(
+    hemicycle: Hemicycle, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with provider() as url:
+        monkeypatch.setenv('HEMICYCLE_OPENAI_URL', url)
+        added = hemicycle('endpoint', 'add', 'openai', '--key-stdin', stdin=f'{KEY[:-1]}\n')
+        assert added.exit_code == 1 and 'openai: ' in added.output
+        changed = hemicycle('endpoint', 'change', 'openai', '--key-stdin', stdin=f'{KEY}\n')
+        assert changed.exit_code == 0 and 'offers 22 models' in changed.stdout, changed.output
+        assert KEY[:-1] not in added.output + changed.output
+    keys = hemicycle.home / 'keys.json'
+    assert [
+        path for path in file.parent.rglob('*') if path.is_file() and KEY[:-1].encode() in path.read_bytes()
+    ] == [keys]
+    (listed,) = json_lines(invoke(hemicycle, 'endpoint', 'list', '--json'))
+    assert (listed['key'], listed['tested']['problem']) == ('file:openai', '')
+    invoke(hemicycle, 'endpoint', 'remove', 'openai')
+    assert KEY not in keys.read_text()
 
 
 def test_what_exists_is_not_added_again(hemicycle: Hemicycle, file: Path) -> None:

@@ -29,7 +29,6 @@ ALL = Field(
 FALLBACK = Field(name='fallback', kind='model', title='Fallback', help='Used if a model fails')
 PLACEHOLDERS = {'': SCRIPTED, 'fallback': 'none'}
 SIMULATED = 'Simulated: the scripted model answers. No key, no network, free.'
-IMPROVISED = ' No sample fits this input, so its answers are filler: pick a sample, or another model.'
 
 
 ANY_MODEL = 'No match. You can enter any endpoint/model.'
@@ -87,6 +86,19 @@ class Models(RoleFields[ModelControl]):
         self.fill(raw)
 
     @property
+    def has_roles(self) -> bool:
+        """Whether the chart has roles that models play."""
+        return bool(self._roles)
+
+    def choose(self, model: str) -> None:
+        """Choose a model for all roles, as if it had been typed."""
+        self._all.set_content(model, by_user=True)
+
+    def focus(self) -> None:
+        """Focus the field for all roles, opening the section."""
+        self._all.focus()
+
+    @property
     def chosen(self) -> dict[str, str]:
         """Models by role; '' is the default."""
         fallback = _names(self._fallback.raw)
@@ -116,19 +128,15 @@ class Models(RoleFields[ModelControl]):
         self._summarize()
         self._on_change()
 
-    def describe(self, *, has_scenario: bool = True) -> tuple[bool, str]:
-        """Return whether any role is live, and a sentence on which roles are live and which are simulated.
-
-        Args:
-            has_scenario: whether the scripted model has a scenario for the input.
-        """
+    def describe(self) -> tuple[bool, str]:
+        """Return whether any role is live, and a sentence on which roles are live and which are simulated."""
         chosen = self.chosen
         chains = {
             role: _names(chosen.get(role) or chosen.get('') or SCRIPTED) for role in self._roles or ['']
         }
         live = {role: names for role, names in chains.items() if any(map(self._is_live, names))}
         if not live:
-            return False, SIMULATED if has_scenario or not self._roles else f'{SIMULATED}{IMPROVISED}'
+            return False, SIMULATED
         played = [role.replace('_', ' ') for role in chains if role not in live]
         by_model: dict[str, list[str]] = {}
         for role, names in live.items():
@@ -165,14 +173,15 @@ class Models(RoleFields[ModelControl]):
         ]
         if unknown:
             self._busy = f'Loading models from {", ".join(unknown)}…'
-            self._show_groups()
+            self.show_groups()
         if is_permitted('endpoints.discover'):
             await self._registry.refresh()
         self._busy = ''
         if not self._place.is_deleted:
-            self._show_groups()
+            self.show_groups()
 
-    def _show_groups(self) -> None:
+    def show_groups(self) -> None:
+        """Offer the models that are available now."""
         for control in self._controls.values():
             control.box.set_groups(model_groups(self._registry, busy=bool(self._busy)), self._busy)
 

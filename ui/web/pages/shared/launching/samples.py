@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from nicegui import ui
@@ -18,6 +19,10 @@ MAX_SEARCHED = 60
 """Number of newest runs searched for earlier inputs and recordings."""
 MAX_OFFERED = 8
 """Maximum number of earlier inputs, and of recordings, that are offered."""
+FIRST = 'pipeline'
+"""The pattern shown to new users."""
+SAMPLE = 'sample'
+"""The tag of runs of samples."""
 
 
 def samples(pattern: type[Pattern]) -> list[Sample]:
@@ -62,6 +67,35 @@ async def newest_runs(conductor: Conductor, pattern: str) -> Sequence[RunInfo]:
         return ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundSample:
+    """A sample, and whether it has been run."""
+
+    pattern: str
+    sample: Sample
+    was_run: bool
+
+
+async def last_sample(conductor: Conductor, patterns: Mapping[str, type[Pattern]]) -> FoundSample | None:
+    """Return the sample that was run last, or else the first; those that name models are left out."""
+    try:
+        runs = (await conductor.runs(RunQuery(tag=SAMPLE, limit=MAX_SEARCHED))).runs
+    except EngineError:
+        runs = ()
+    offered = {
+        name: [sample for sample in samples(pattern) if not sample.models]
+        for name, pattern in patterns.items()
+    }
+    for info in runs:
+        for sample in offered.get(info.pattern, ()):
+            if info.title == sample.title:
+                return FoundSample(pattern=info.pattern, sample=sample, was_run=True)
+    for name in (FIRST, *patterns):
+        if ready := offered.get(name):
+            return FoundSample(pattern=name, sample=ready[0], was_run=False)
+    return None
+
+
 def distinct_inputs(runs: Iterable[RunInfo]) -> list[RunInfo]:
     """Return the first runs with distinct inputs."""
     distinct: dict[str, RunInfo] = {}
@@ -88,16 +122,20 @@ class Starter:
             raise
         ui.navigate.to(f'/runs/{run}')
 
-    async def start_sample(self, pattern: str, sample: Sample) -> bool:
-        """Start a sample and open its page, or show why it does not start; return whether it does."""
+    async def start_sample(self, pattern: str, sample: Sample, model: str = '') -> bool:
+        """Start a sample and open its page, or show why it does not start; return whether it does.
+
+        By default the scripted model answers, unless the sample names another `model`.
+        """
+        models = {'': model} if model else sample.models
         try:
             await self.start(
                 Launch(
                     pattern=pattern,
                     parameters=sample.parameters,
-                    models=sample.models,
+                    models=models,
                     title=sample.title,
-                    tags=('sample',),
+                    tags=(SAMPLE,),
                 )
             )
         except EngineError as error:

@@ -8,6 +8,7 @@ from engine import Catalog, EngineError
 from engine.configuration import load_configuration
 from engine.configuration.connections import CatalogEndpoints, CatalogServers
 from engine.configuration.editing import Kind, read_section, remove_section, write_section
+from engine.host.clock import SimulatedClock
 
 FILE = """\
 # Ours, since spring.
@@ -22,8 +23,13 @@ days = 90
 """
 
 
+def endpoints_of(catalog: Catalog) -> CatalogEndpoints:
+    return CatalogEndpoints(catalog, SimulatedClock())
+
+
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv('HEMICYCLE_HOME', str(tmp_path / 'home'))
     file = tmp_path / 'endpoints.toml'
     file.write_text(FILE)
     return file
@@ -145,11 +151,11 @@ async def test_a_connected_endpoint_is_usable_immediately(
     catalog = Catalog.load(endpoints=path)
     assert 'lab/tiny' not in catalog.registry
     section = {'url': 'https://lab.example/v1', 'key': 'env:LAB_KEY', 'models': ['tiny']}
-    await CatalogEndpoints(catalog).save('lab', section)
+    await endpoints_of(catalog).save('lab', section)
     assert not catalog.registry['lab/tiny'].simulated
     (work,) = [info for info in catalog.registry.endpoint_infos() if info.endpoint == 'work']
     assert 'WORK_KEY' in work.problem
-    await CatalogEndpoints(catalog).remove('lab')
+    await endpoints_of(catalog).remove('lab')
     assert 'lab/tiny' not in catalog.registry
     assert [info.endpoint for info in catalog.registry.endpoint_infos() if info.found == 'file'] == ['work']
 

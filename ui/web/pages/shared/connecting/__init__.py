@@ -1,0 +1,1 @@
+"""Connecting a model: choose a provider, paste a key, test it, and use it."""

@@ -13,9 +13,10 @@ from engine.agents.chart import agent
 from engine.errors import UnknownPattern, UnknownRun
 from engine.journal import Fold, MemoryJournal
 from engine.journal.projection import MAX_KEYS
+from engine.models.scripted import scenarios
 from engine.records import RunId
 from engine.runtime import acting_as, run_factory
-from tests.support.harness import FakeModel, Lone, catalog, start_run
+from tests.support.harness import FakeModel, Lone, catalog, pipeline_reply, start_run
 
 
 class Kept(Memory):
@@ -174,12 +175,19 @@ async def test_titles_and_tags_are_one_line_in_one_encoding(conductor: Conductor
     assert (await conductor.annotate(run.id, tags=[mark])).tags == ('\u00e9',)
 
 
-async def test_a_long_text_is_shortened_to_a_title(conductor: Conductor) -> None:
+async def test_a_run_is_named_by_the_first_words_of_its_task(conductor: Conductor) -> None:
     run = (await conductor.start('counting', {'note': 'word ' * 1_000_000})).id
-    assert (await conductor.info(run)).title == 'word ' * 15 + 'word…'
+    assert (await conductor.info(run)).title == 'word ' * 5 + 'word…'
     assert (
         await conductor.info((await conductor.start('counting', {'note': ' \n '})).id)
     ).title == 'Counting'
+
+
+async def test_a_run_of_a_sample_is_named_after_it_whoever_starts_it() -> None:
+    sample = scenarios('pipeline')[0]
+    async with LocalConductor(MemoryJournal(), catalog=catalog(FakeModel(pipeline_reply))) as local:
+        run = await local.start('pipeline', sample.parameters)
+        assert (await run.info()).title == sample.title
 
 
 async def test_parameter_dependent_charts_are_validated_and_not_cached_forever(

@@ -91,9 +91,7 @@ class Starter:
     async def start_sample(self, pattern: str, sample: Sample) -> bool:
         """Start a sample and open its page, or show why it does not start; return whether it does."""
         try:
-            await self.start(
-                pattern, sample.parameters, models=sample.models, title=sample.title, tags=('sample',)
-            )
+            await self.start(pattern, sample.parameters, models=sample.models, tags=('sample',))
         except EngineError as error:
             ui.notify(f'The sample did not start: {error}', type='negative', close_button='Close')
             return False

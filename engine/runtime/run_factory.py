@@ -18,7 +18,6 @@ from engine.configuration.catalog import Catalog
 from engine.errors import EngineError, EventRefused, InvalidInput, PatternError
 from engine.journal.projection import Fold, RunProjection
 from engine.models.protocol import SCRIPTED, candidate_models
-from engine.models.scripted import scenarios
 from engine.records import (
     CONTROL,
     ENDINGS,
@@ -319,11 +318,8 @@ TITLE_WORDS, MAX_DERIVED_TITLE = 6, 60
 
 
 def title_of(pattern: Pattern) -> str:
-    """Return the default title: its sample's, else the first words of the task, or the pattern's title."""
-    task = pattern.task
-    if title := next((sample.title for sample in scenarios(pattern.name) if sample.task == task), ''):
-        return title
-    words = task[:1_000].split()
+    """Return the default title: the first words of the task, or the pattern's title."""
+    words = pattern.task[:1_000].split()
     start = clip(' '.join(words[:TITLE_WORDS]), MAX_DERIVED_TITLE)
     is_cut = len(words) > TITLE_WORDS and not start.endswith('…')
     return f'{start.rstrip(",;:.")}…' if is_cut else start or pattern.title

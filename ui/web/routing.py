@@ -20,6 +20,11 @@ def compare_path(a: str, b: str, at: int | None = None) -> str:
     return f'/compare?a={a}&b={b}{"" if at is None else f"&at={at}"}'
 
 
+def launch_path(pattern: str, task: str = '') -> str:
+    """Return the path of a pattern's launch form, with a task filled in."""
+    return with_query(f'/launch/{quote(pattern, safe="")}', task=task)
+
+
 def tool_path(tool: str) -> str:
     """Return the path of a tool's page."""
     return f'/tools/{quote(tool, safe="")}'

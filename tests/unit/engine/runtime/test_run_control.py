@@ -13,10 +13,9 @@ from engine.agents.chart import agent
 from engine.errors import UnknownPattern, UnknownRun
 from engine.journal import Fold, MemoryJournal
 from engine.journal.projection import MAX_KEYS
-from engine.models.scripted import scenarios
 from engine.records import RunId
 from engine.runtime import acting_as, run_factory
-from tests.support.harness import FakeModel, Lone, catalog, pipeline_reply, start_run
+from tests.support.harness import FakeModel, Lone, catalog, start_run
 
 
 class Kept(Memory):
@@ -181,13 +180,6 @@ async def test_a_run_is_named_by_the_first_words_of_its_task(conductor: Conducto
     assert (
         await conductor.info((await conductor.start('counting', {'note': ' \n '})).id)
     ).title == 'Counting'
-
-
-async def test_a_run_of_a_sample_is_named_after_it_whoever_starts_it() -> None:
-    sample = scenarios('pipeline')[0]
-    async with LocalConductor(MemoryJournal(), catalog=catalog(FakeModel(pipeline_reply))) as local:
-        run = await local.start('pipeline', sample.parameters)
-        assert (await run.info()).title == sample.title
 
 
 async def test_parameter_dependent_charts_are_validated_and_not_cached_forever(

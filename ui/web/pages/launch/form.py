@@ -132,14 +132,17 @@ class LaunchForm:
     def _is_known(self) -> bool:
         return is_known(self._pattern, self._form.parse()[0])
 
-    async def load(self, earlier: RunInfo | None, *, replay: bool = False) -> None:
+    async def load(self, earlier: RunInfo | None, *, replay: bool = False, task: str = '') -> None:
         """Offer samples and earlier inputs, restore the draft, draw the diagram.
 
         Args:
             earlier: an earlier run whose input is used.
             replay: whether to answer from its recording as well.
+            task: a task to fill in; the form then starts from it, not from the draft.
         """
-        self._restore(earlier, replay=replay)  # before the first await, after which the page may be in use
+        self._restore(
+            earlier, replay=replay, task=task
+        )  # before the first await, after which the page may be in use
         self._form.focus(prevent_scroll=True)  # without scrolling: the page opens at its top
         if self._shape is not None:
             await self._draw(self._shape)
@@ -150,10 +153,13 @@ class LaunchForm:
         self._ready = True
         ui.timer(0.1, self._models.load, once=True)
 
-    def _restore(self, earlier: RunInfo | None, *, replay: bool) -> None:
-        draft = app.storage.user.get(self._draft_key, {}).get(self._pattern.name)
+    def _restore(self, earlier: RunInfo | None, *, replay: bool, task: str) -> None:
+        field = self._pattern.task_field() if task else ''
+        draft = {} if field else app.storage.user.get(self._draft_key, {}).get(self._pattern.name)
         if earlier is not None:
             self._form.set_values(earlier.parameters)
+        elif field:
+            self._form.set_values({field: task})
         elif draft:
             self._form.fill(draft.get('form', {}))
         self._update_roles()  # the calls below need the roles

@@ -16,10 +16,10 @@ from ui.web.routing import serve_page, traffic_path
 
 
 def register(backend: Backend) -> None:
-    """Serve the page."""
+    """Serve the page; `?task=` fills in a task, `?again=` the input of a run; `?replay=` replays that run."""
 
     @serve_page('/launch/{pattern}')
-    async def launch(request: Request, pattern: str) -> None:
+    async def launch(request: Request, pattern: str, task: str = '') -> None:
         pattern_class = backend().catalog.patterns.get(pattern)
         if pattern_class is None:
             errors.unknown_pattern(backend, pattern)
@@ -38,4 +38,4 @@ def register(backend: Backend) -> None:
             ):
                 text_link(traffic_path(pattern_class.name), 'Traffic: all runs on one diagram', 'small')
             launcher = LaunchForm(backend, pattern_class)
-            await launcher.load(again, replay=bool(replay))
+            await launcher.load(again, replay=bool(replay), task=task)

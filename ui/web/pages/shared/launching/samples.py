@@ -39,6 +39,12 @@ def is_known(pattern: type[Pattern], parameters: BaseModel | None) -> bool:
     return has_scenario(pattern.name, pattern.sample(values).task, values)
 
 
+def title_of_sample(pattern: str, parameters: Mapping[str, Any]) -> str:
+    """Return the title of the sample that an input is, or ''."""
+    fits = (item.title for item in scenarios(pattern) if item.parameters.items() <= parameters.items())
+    return next(fits, '')
+
+
 def _contains(sample: Sample, example: Mapping[str, Any]) -> bool:
     return all(sample.parameters.get(name) == value for name, value in example.items())
 
@@ -77,10 +83,11 @@ class Starter:
         self._backend, self.busy = backend, False
 
     async def start(self, pattern: str, parameters: Mapping[str, Any], **options: Any) -> None:
-        """Start a run and open its page. Raises `EngineError`."""
+        """Start a run and open its page; one of a sample's input has its title. Raises `EngineError`."""
         if self.busy:
             return
         self.busy = True
+        options['title'] = options.get('title') or title_of_sample(pattern, parameters)
         try:
             run = (await self._backend().start(pattern, parameters, **options)).id
         except BaseException:

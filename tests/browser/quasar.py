@@ -1,4 +1,4 @@
-"""Builds the part of Quasar that pages use: `python -m tests.browser.quasar`; needs Node.js and npm."""
+"""Builds the parts of Quasar and Vue that pages use: `python -m tests.browser.quasar`; needs Node.js, npm."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from ui.web.components.assets import ASSETS
-from ui.web.components.loading.bundles import STATIC
+from ui.web.components.loading.bundles import STATIC, VUE, VUE_RUNTIME
 from ui.web.components.loading.quasar import COMPONENTS, PLUGINS, SCRIPT, version
 
 ENTRY = """
@@ -38,13 +38,15 @@ def entry(modules: Path) -> str:
 
 
 def main() -> None:
-    """Write the script, in the version that NiceGUI has, and its licence."""
+    """Write the scripts, in the versions that NiceGUI has, and their licences."""
     quasar_version = version(STATIC / 'quasar.umd.prod.js')
     script = ASSETS / SCRIPT
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         subprocess.run(
-            ['npm', 'install', '--no-save', f'quasar@{quasar_version}', 'esbuild'], cwd=folder, check=True
+            ['npm', 'install', '--no-save', f'quasar@{quasar_version}', f'vue@{version(VUE)}', 'esbuild'],
+            cwd=folder,
+            check=True,
         )
         subprocess.run(['node', 'node_modules/esbuild/install.js'], cwd=folder, check=True)
         (folder / 'entry.js').write_text(entry(folder / 'node_modules'), 'utf-8')
@@ -57,7 +59,10 @@ def main() -> None:
             f'--banner:js=/*! Quasar v{quasar_version}, in part, (c) 2015-present Razvan Stoenescu, MIT */'
         ]
         subprocess.run(command, cwd=folder, check=True)
-        shutil.copy(folder / 'node_modules' / 'quasar' / 'LICENSE', script.with_suffix('.LICENSE'))
+        modules = folder / 'node_modules'
+        shutil.copy(modules / 'vue' / 'dist' / 'vue.runtime.esm-browser.prod.js', VUE_RUNTIME)
+        for package, path in (('quasar', script), ('vue', VUE_RUNTIME)):
+            shutil.copy(modules / package / 'LICENSE', path.with_suffix('.LICENSE'))
     print(f'{script.stat().st_size:,} bytes, {len(gzip.compress(script.read_bytes())):,} compressed')
 
 

@@ -1,27 +1,27 @@
 // A text field with a list that narrows while typing. Any text is allowed; commas separate several values.
 export default {
   inheritAttrs: false,
-  template: `
-    <div class="combo" @focusout="onFocusOut">
-      <input v-bind="$attrs" v-model="text" class="combo-input" role="combobox" type="text" autocomplete="off"
-        autocapitalize="off" spellcheck="false" aria-autocomplete="list" aria-haspopup="listbox"
-        :aria-expanded="open ? 'true' : 'false'" :aria-controls="open && matches.length ? listId : null"
-        :aria-activedescendant="open && at >= 0 ? listId + '-' + at : null"
-        @input="onInput" @click="show(false)" @keydown="onKey">
-      <button type="button" class="combo-open" tabindex="-1" aria-hidden="true" @mousedown.prevent @click="toggle"></button>
-      <div v-if="open" class="combo-list" ref="list" @mousedown.prevent>
-        <div v-if="matches.length" role="listbox" :id="listId" :aria-label="label">
-          <div v-for="group in matches" :key="group.label" role="group" :aria-label="group.label">
-            <div v-if="group.label" class="combo-group" aria-hidden="true"><b>{{ group.label }}</b> <span>{{ group.note }}</span></div>
-            <div v-for="option in group.options" :key="option.value" role="option" class="combo-option"
-              :class="{ at: option.index === at }" :id="listId + '-' + option.index"
-              :aria-selected="option.index === at ? 'true' : 'false'" @click="pick(option.value)">{{ option.value }}</div>
-          </div>
-        </div>
-        <div v-if="!matches.length" class="combo-none">{{ none }}</div>
-        <div v-if="busy" class="combo-none">{{ busy }}</div>
-      </div>
-    </div>`,
+  render() {
+    const { h } = Vue, shown = this.open && this.matches.length;
+    const input = h("input", Vue.mergeProps(this.$attrs, {
+      class: "combo-input", role: "combobox", type: "text", autocomplete: "off", autocapitalize: "off", spellcheck: "false",
+      "aria-autocomplete": "list", "aria-haspopup": "listbox", "aria-expanded": String(this.open),
+      "aria-controls": shown ? this.listId : null, "aria-activedescendant": this.open && this.at >= 0 ? `${this.listId}-${this.at}` : null,
+      "onUpdate:modelValue": (text) => { this.text = text; },
+      onInput: this.onInput, onClick: () => this.show(false), onKeydown: this.onKey,
+    }));
+    const keepFocus = (event) => event.preventDefault();
+    return h("div", { class: "combo", onFocusout: this.onFocusOut }, [
+      Vue.withDirectives(input, [[Vue.vModelText, this.text]]),
+      h("button", { type: "button", class: "combo-open", tabindex: -1, "aria-hidden": "true", onMousedown: keepFocus, onClick: this.toggle }),
+      this.open && h("div", { class: "combo-list", ref: "list", onMousedown: keepFocus }, [
+        shown
+          ? h("div", { role: "listbox", id: this.listId, "aria-label": this.label }, this.matches.map((group) => this.renderGroup(group)))
+          : h("div", { class: "combo-none" }, this.none),
+        this.busy && h("div", { class: "combo-none" }, this.busy),
+      ]),
+    ]);
+  },
   props: { value: String, groups: Array, busy: String, label: String, none: String, single: Boolean },
   data() { return { text: this.value || "", open: false, at: -1, filtering: false, emitting: true }; },
   watch: {
@@ -48,6 +48,16 @@ export default {
     options() { return this.matches.flatMap((group) => group.options); },
   },
   methods: {
+    renderGroup(group) {
+      const heading = [Vue.h("b", group.label), " ", Vue.h("span", group.note)];
+      return Vue.h("div", { key: group.label, role: "group", "aria-label": group.label }, [
+        group.label && Vue.h("div", { class: "combo-group", "aria-hidden": "true" }, heading),
+        ...group.options.map(({ value, index }) => Vue.h("div", {
+          key: value, role: "option", class: ["combo-option", { at: index === this.at }], id: `${this.listId}-${index}`,
+          "aria-selected": String(index === this.at), onClick: () => this.pick(value),
+        }, value)),
+      ]);
+    },
     show(narrow) {
       this.filtering = narrow;
       this.open = true;

@@ -6,7 +6,12 @@ const SMALL = "(max-width: 800px), (max-height: 840px)"; // windows in which the
 const FOLDED = "hemicycle.lanes.folded", EQUAL = "hemicycle.lanes.equal";
 
 export default {
-  template: `<div class="track"><div ref="bar"></div><div class="player-position num"><span class="player-count"><span ref="count"></span><span class="player-time" ref="time"></span></span></div></div>`,
+  render: () => Vue.h("div", { class: "track" }, [
+    Vue.h("div", { ref: "bar" }),
+    Vue.h("div", { class: "player-position num" }, [
+      Vue.h("span", { class: "player-count" }, [Vue.h("span", { ref: "count" }), Vue.h("span", { class: "player-time", ref: "time" })]),
+    ]),
+  ]),
   props: { lanes: Array, words: Array, kinds: Array, at: Number, head: Number, time: String, said: String, link: String, running: Number, whole: Object, notes: Array, line: Boolean, label: String },
   emits: ["slide", "pick", "grab", "open"],
   mounted() {

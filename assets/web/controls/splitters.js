@@ -2,11 +2,15 @@
 const STEP = 24;
 
 export default {
-  template: `<div class="splits">
-    <div v-for="split in splits" :key="split.key" class="split" :class="split.along" role="separator" tabindex="0"
-      :aria-orientation="split.along === 'c' ? 'vertical' : 'horizontal'" :aria-label="split.label" :aria-valuenow="split.now"
-      aria-valuemin="0" aria-valuemax="100" :style="split.style" @pointerdown="startDrag($event, split)" @pointermove="drag" @pointerup="endDrag"
-      @pointercancel="endDrag" @keydown="onKey($event, split)" @dblclick="reset(split)"></div></div>`,
+  render() {
+    return Vue.h("div", { class: "splits" }, this.splits.map((split) => Vue.h("div", {
+      key: split.key, class: ["split", split.along], style: split.style, role: "separator", tabindex: 0,
+      "aria-orientation": split.along === "c" ? "vertical" : "horizontal", "aria-label": split.label,
+      "aria-valuenow": split.now, "aria-valuemin": 0, "aria-valuemax": 100,
+      onPointerdown: (event) => this.startDrag(event, split), onPointermove: this.drag, onPointerup: this.endDrag, onPointercancel: this.endDrag,
+      onKeydown: (event) => this.onKey(event, split), onDblclick: () => this.reset(split),
+    })));
+  },
   props: { columns: Number, rows: Number, storageKey: String },
   data() { return { shares: {} }; },
   computed: {

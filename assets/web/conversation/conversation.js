@@ -29,7 +29,7 @@ function isRead(box) { // whether a selection or the focus is in its text
 }
 
 export default {
-  template: `<div class="talk" :aria-label="label" role="log" aria-live="off"></div>`,
+  render() { return Vue.h("div", { class: "talk", "aria-label": this.label, role: "log", "aria-live": "off" }); },
   props: { blocks: Array, label: String, follow: { type: Boolean, default: true } },
   mounted() {
     this.elements = [];

@@ -1,6 +1,6 @@
 // Reports whether somebody is reading the surrounding panel: the focus or a selection is in its text.
 export default {
-  template: `<span hidden></span>`,
+  render: () => Vue.h("span", { hidden: true }),
   mounted() {
     this.engaged = false;
     this.update = () => requestAnimationFrame(() => {

@@ -9,15 +9,21 @@ const FRAME_BUDGET = 8; // milliseconds of rendering per frame
 const guessHeight = (text) => 46 + 21 * text.split("\n").reduce((lines, line) => lines + 1 + Math.floor(line.length / 70), 0);
 
 export default {
-  template: `<div class="transcript-list">
-    <div class="transcript-search" role="search">
-      <input type="search" v-model="filter" @input="onFilter" @keydown.stop @keyup.stop placeholder="Find a message"
-        aria-label="Find messages that contain this text" autocomplete="off" spellcheck="false">
-      <span class="muted small num" role="status">{{ summary }}</span>
-    </div>
-    <div class="transcript-feed" ref="list" role="feed" :aria-label="label" :aria-busy="busy" @scroll.passive="onScroll" @keydown="onKey">
-      <div ref="inner" class="talk"></div>
-    </div></div>`,
+  render() {
+    const { h } = Vue, stop = (event) => event.stopPropagation();
+    const field = h("input", {
+      type: "search", placeholder: "Find a message", "aria-label": "Find messages that contain this text", autocomplete: "off", spellcheck: "false",
+      "onUpdate:modelValue": (text) => { this.filter = text; }, onInput: this.onFilter, onKeydown: stop, onKeyup: stop,
+    });
+    const feed = { class: "transcript-feed", ref: "list", role: "feed", "aria-label": this.label, "aria-busy": this.busy, onScrollPassive: this.onScroll, onKeydown: this.onKey };
+    return h("div", { class: "transcript-list" }, [
+      h("div", { class: "transcript-search", role: "search" }, [
+        Vue.withDirectives(field, [[Vue.vModelText, this.filter]]),
+        h("span", { class: "muted small num", role: "status" }, this.summary),
+      ]),
+      h("div", feed, [h("div", { ref: "inner", class: "talk" })]),
+    ]);
+  },
   props: { label: String },
   data: () => ({ filter: "", summary: "", busy: false }),
   mounted() {

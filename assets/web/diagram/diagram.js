@@ -7,9 +7,18 @@ import { stateListMethods } from "/hemicycle/diagram/state_list.js";
 import { cardMethods } from "/hemicycle/diagram/cards.js";
 import { drawOverlays } from "/hemicycle/diagram/overlays.js";
 
+const KEYS = "Diagram: plus and minus zoom, Shift with an arrow key pans, period and comma go from edge to edge, Enter opens an agent, or the menu of an edge";
+
 export default {
-  template: `<div class="diagram" :class="{pickable}" ref="box" @wheel="onWheel" @pointerdown="startDrag" @pointermove="drag" @pointerup="endDrag" @pointercancel="endDrag" @click="onClick" @dblclick="onDoubleClick" @keydown="onKey" @pointerover="onPointerOver" @pointerleave="scheduleLeave" @focusin="onFocusIn" @focusout="onFocusOut"
-    :tabindex="pickable ? 0 : undefined" :role="pickable ? 'group' : undefined" :aria-label="pickable ? 'Diagram: plus and minus zoom, Shift with an arrow key pans, period and comma go from edge to edge, Enter opens an agent, or the menu of an edge' : undefined"></div>`,
+  render() {
+    return Vue.h("div", {
+      class: ["diagram", { pickable: this.pickable }], ref: "box",
+      onWheel: this.onWheel, onPointerdown: this.startDrag, onPointermove: this.drag, onPointerup: this.endDrag, onPointercancel: this.endDrag,
+      onClick: this.onClick, onDblclick: this.onDoubleClick, onKeydown: this.onKey,
+      onPointerover: this.onPointerOver, onPointerleave: this.scheduleLeave, onFocusin: this.onFocusIn, onFocusout: this.onFocusOut,
+      ...(this.pickable && { tabindex: 0, role: "group", "aria-label": KEYS }),
+    });
+  },
   props: { svg: String, highlights: Object, overlays: Object, texts: Object, pickable: Boolean, foldable: Boolean, title: String, label: String, states: Array },
   emits: ["pick", "fold", "context", "edge", "room"],
   mounted() {
@@ -132,7 +141,7 @@ export default {
       if (free && this.$refs.box.offsetParent && !this.$refs.box.contains(event.target)) this.handleEdgeKey(event);
     },
     onKey(event) { // plain arrow keys belong to the player
-      const agent = this.foldable && event.target.matches?.(".agent") && event.target;
+      const agent = this.foldable && event.target.matches?.(".agent-card") && event.target;
       if (agent && (event.key === "Enter" || event.key === " ")) {
         event.preventDefault();
         event.stopPropagation();
@@ -152,12 +161,12 @@ export default {
       const state = event.target.closest(".state"), edge = event.target.closest(`.edge[id^="e:"]`);
       clearTimeout(this.clickTimer);
       if (edge) return this.emitEdge(edge, "press");
-      if (this.foldable && state?.matches(".agent")) return this.$emit("fold", state.id.slice(2));
+      if (this.foldable && state?.matches(".agent-card")) return this.$emit("fold", state.id.slice(2));
       if (state?.id && event.detail < 2) this.clickTimer = setTimeout(() => this.$emit("pick", state.id.slice(2)), 220);
     },
     onDoubleClick(event) {
       const state = this.pickable && event.target.closest(".state");
-      if (state?.id && !(this.foldable && state.matches(".agent"))) this.$emit("fold", state.id.slice(2));
+      if (state?.id && !(this.foldable && state.matches(".agent-card"))) this.$emit("fold", state.id.slice(2));
     },
   },
 };

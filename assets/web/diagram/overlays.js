@@ -53,8 +53,18 @@ function merge(marks, find) {
   return merged;
 }
 
-function badge(layer, root, place, text, classes, title, centred) {
+// Moves the centre of an edge's badge aside where it would cover the words of an edge.
+function keepClear(place, width, words) {
+  for (const box of words) {
+    const [x, y] = place;
+    if (y + 8 <= box.y || y - 8 >= box.y + box.height || x + width / 2 <= box.x || x - width / 2 >= box.x + box.width) continue;
+    place[0] = x < box.x + box.width / 2 ? box.x - width / 2 - 2 : box.x + box.width + width / 2 + 2;
+  }
+}
+
+function badge(layer, root, place, text, classes, title, centred, words) {
   const width = [...text].reduce((sum, sign) => sum + (sign > "~" ? 13 : 7), 10); // arrows and dots are wider
+  if (centred) keepClear(place, width, words);
   const left = centred ? place[0] - width / 2 : place[0] - width;
   const group = make("g", { class: `overlay-badge overlay-badge-${layer} ${classes}` }, root);
   make("rect", { x: left, y: place[1] - 8, width, height: 16, rx: 8 }, group);
@@ -71,6 +81,7 @@ export function drawOverlays(root, layers, findState, findEdge) {
     old.style.removeProperty("--weight");
     delete old.dataset.decorations;
   }
+  const words = [...root.querySelectorAll(".edge text")].map((text) => text.getBBox());
   const places = new Map(), top = root.querySelector(".graph") || root;
   for (const [layer, marks] of Object.entries(layers || {}))
     for (const [kind, find, anchor] of [["states", findState, topRight], ["edges", findEdge, midpoint]])
@@ -87,6 +98,6 @@ export function drawOverlays(root, layers, findState, findEdge) {
         if (!badges.size) continue;
         if (!places.has(at)) places.set(at, anchor(at));
         const place = places.get(at);
-        if (place) badge(layer, top, place, [...badges].join(" "), [...classes].join(" "), title, kind === "edges");
+        if (place) badge(layer, top, place, [...badges].join(" "), [...classes].join(" "), title, kind === "edges", words);
       }
 }

@@ -152,7 +152,7 @@ steps.forEach((step, i) => {
   const { kind, title, note, text } = step.block;
   const article = make("article", `block ${kind}`), header = make("header"), button = make("button", "goto", note || `step ${i + 1}`);
   button.type = "button";
-  button.setAttribute("aria-label", `Go to step ${i + 1}, ${title || kind}`);
+  button.setAttribute("aria-label", `${button.textContent}, ${title || kind}: go there`);
   button.onclick = () => go(i + 1);
   header.append(make("b", "", title || kind), button);
   article.append(header, make("div", "body prose raw", text || ""));

@@ -6,7 +6,7 @@ window.addEventListener("keydown", (event) => { if (event.key === "Enter" && (ev
 
 // Ctrl+Enter and Cmd+Enter submit a form. A focused checkbox would consume any Enter, so its parent gets the key instead.
 (() => {
-  const boxes = ".q-checkbox, .q-toggle, .q-radio";
+  const boxes = ".q-checkbox";
   let withModifier = false; // it may be released before Enter
   const forwardEnter = (event) => {
     if (event.key !== "Enter" || !event.isTrusted) return;
@@ -55,7 +55,7 @@ document.addEventListener("focusin", ({ target }) => { if (target.matches("input
 // run. Escape passes, because Quasar listens for it on the window.
 document.addEventListener("keydown", (event) => {
   const field = event.target.closest?.(".q-dialog input:not([type=checkbox]), [aria-label=Question] input:not([type=checkbox])");
-  const buttons = field?.closest(".q-dialog, [aria-label=Question]").querySelectorAll(":is(.dialog-actions, .approval-answers) > :is(.primary, .danger)");
+  const buttons = field?.closest(".q-dialog, [aria-label=Question]").querySelectorAll(":is(.dialog-actions, .approval-answers) > :is(.primary, .deny)");
   if (event.key === "Enter" && !event.defaultPrevented && !event.repeat) [...(buttons ?? [])].at(-1)?.click();
   if (event.key !== "Escape" && document.querySelector(OVERLAY)) event.stopImmediatePropagation();
 });

@@ -17,11 +17,11 @@ function setChildren(box, children) {
 }
 
 export default {
-  template: `<div class="messages-list">
-    <div class="messages-scroll" ref="scroll" tabindex="0" role="listbox" :aria-label="label" @scroll="scheduleDraw" @keydown="onKey">
-      <div class="messages-heads" ref="heads" role="presentation"></div>
-      <div class="messages-lines" ref="lines" role="presentation"></div>
-    </div></div>`,
+  render() {
+    const part = (name) => Vue.h("div", { class: `messages-${name}`, ref: name, role: "presentation" });
+    const box = { class: "messages-scroll", ref: "scroll", tabindex: 0, role: "listbox", "aria-label": this.label, onScroll: this.scheduleDraw, onKeydown: this.onKey };
+    return Vue.h("div", { class: "messages-list" }, [Vue.h("div", box, [part("heads"), part("lines")])]);
+  },
   props: { rows: Array, parties: Array, form: String, label: String, at: Number, picked: Number },
   mounted() {
     Object.assign(this, { messages: this.rows || [], people: this.parties || [], step: this.at || 0, layout: this.form || "list", selected: this.picked || 0, idPrefix: `message-${++last}` });

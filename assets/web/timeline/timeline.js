@@ -164,7 +164,7 @@ export class Timeline {
   readTheme() {
     const style = getComputedStyle(document.body), read = (name) => style.getPropertyValue(name).trim();
     this.colours = Object.fromEntries(Object.entries(COLOURS).map(([kind, name]) => [kind, read(name)]));
-    Object.assign(this.colours, { line: read("--line"), muted: read("--muted"), cut: read("--fail"), font: `${read("--small")} ${read("--sans")}` });
+    Object.assign(this.colours, { line: read("--line"), muted: read("--muted"), cut: read("--text"), font: `${read("--small")} ${read("--sans")}` });
     this.draw();
   }
   layOut() {
@@ -370,9 +370,10 @@ export class Timeline {
     Object.assign(button, { type: "button", className: `mark ${kind}`, tabIndex: -1, textContent: glyph });
     button.style.left = `${clamp((begin + end) / 2, 6, this.width - 6)}px`;
     button.style.top = `${this.gap ? 0 : row * this.row}px`;
-    if (marks.length > 1) element("sup", "", button, marks.length > 99 ? "99+" : marks.length);
+    const many = marks.length > 99 ? "99+" : marks.length;
+    if (marks.length > 1) element("sup", "", button, many);
     const label = marks.length === 1 ? `Step ${first}: ${title === severest.text ? title : `${title}, ${severest.text}`}`
-      : `Steps ${first} to ${last}: ${counts.map(([count, word]) => (count > 1 ? `${count} × ${word}` : word)).join(", ")}. ${marks.length < 7 ? marks.map((mark) => `${mark.seq}: ${mark.text}`).join("; ") : "Click to step through them."}`;
+      : `${many} marks, steps ${first} to ${last}: ${counts.map(([count, word]) => (count > 1 ? `${count} × ${word}` : word)).join(", ")}. ${marks.length < 7 ? marks.map((mark) => `${mark.seq}: ${mark.text}`).join("; ") : "Click to step through them."}`;
     button.title = label;
     button.setAttribute("aria-label", label);
     button.dataset.kinds = [...tally.keys()].join(" ");

@@ -6,7 +6,12 @@ const OVERSCAN = 8; // rows drawn beyond the view
 const GLYPHS = { same: "=", apart: "≠", "only-a": "A", "only-b": "B" };
 
 export default {
-  template: `<div class="aligned" role="listbox" tabindex="0" :aria-label="label" :aria-activedescendant="active" @scroll.passive="draw" @keydown="onKey" @click="onClick"><div class="aligned-all"></div></div>`,
+  render() {
+    return Vue.h("div", {
+      class: "aligned", role: "listbox", tabindex: 0, "aria-label": this.label, "aria-activedescendant": this.active,
+      onScrollPassive: this.draw, onKeydown: this.onKey, onClick: this.onClick,
+    }, [Vue.h("div", { class: "aligned-all" })]);
+  },
   props: { label: String },
   emits: ["pick"],
   data() { return { active: undefined }; },

@@ -2,7 +2,7 @@
 import { make } from "/hemicycle/conversation/element.js";
 
 export default {
-  template: `<div class="code" tabindex="0" role="region" :aria-label="label"></div>`,
+  render() { return Vue.h("div", { class: "code", tabindex: 0, role: "region", "aria-label": this.label }); },
   props: { rows: Array, label: String },
   mounted() {
     this.show(this.rows || [], this.label);

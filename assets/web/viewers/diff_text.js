@@ -2,7 +2,7 @@
 import { make } from "/hemicycle/conversation/element.js";
 
 export default {
-  template: `<div class="pieces"></div>`,
+  render: () => Vue.h("div", { class: "pieces" }),
   props: { pieces: Array, side: String },
   mounted() { this.draw(); },
   watch: { pieces() { this.draw(); } },

@@ -2,7 +2,7 @@
 import { make } from "/hemicycle/conversation/element.js";
 
 export default {
-  template: `<div class="filetree" role="group" :aria-label="label"></div>`,
+  render() { return Vue.h("div", { class: "filetree", role: "group", "aria-label": this.label }); },
   props: { files: Array, picked: String, label: String },
   emits: ["pick"],
   mounted() { this.closed = new Set(); this.show(this.files || [], this.picked); },

@@ -3,7 +3,7 @@ const shortNumber = (value) => // six significant digits are enough for reading
   typeof value === "number" && !Number.isInteger(value) ? String(Number(value.toPrecision(6))) : String(value);
 
 export default {
-  template: `<div class="tree"></div>`,
+  render: () => Vue.h("div", { class: "tree" }),
   props: { value: Object, changed: Array, words: Object, follows: Boolean },
   emits: ["follow"],
   mounted() { this.open = new Set([""]); this.show(this.value, this.changed, this.words); },

@@ -26,6 +26,14 @@ DRAW = """async ([svg, layers]) => {
   const result = {
     spotted: Object.fromEntries([...box.querySelectorAll('.decorated')].map((node) => [node.id, seen(node)])),
     badges: [...box.querySelectorAll('.overlay-badge')].map(badge),
+    covered: [...box.querySelectorAll('.overlay-badge > rect')].flatMap((rect) => {
+      const { x, y, width, height } = rect.getBBox();
+      return [...box.querySelectorAll('.edge text')].filter((text) => {
+        const words = text.getBBox();
+        return x < words.x + words.width && x + width > words.x
+          && y < words.y + words.height && y + height > words.y;
+      }).map((text) => text.textContent);
+    }),
     room: [...box.querySelectorAll('.overlay-badge')].map(room),
   };
   box.remove();
@@ -34,12 +42,13 @@ DRAW = """async ([svg, layers]) => {
 
 
 @pytest.fixture
-def draw(home):
+def draw(page, server):
     """Adds layers to the pipeline's chart one after another, and returns the result."""
     svg = graphviz.Source(dot(Catalog.load().draw('pipeline'), folded=True)).pipe(
         format='svg', encoding='utf-8'
     )
-    return lambda *layers: home.evaluate(DRAW, [svg[svg.index('<svg') :], list(layers)])
+    page.goto(f'{server.url}/launch/pipeline')  # with the styles of runs
+    return lambda *layers: page.evaluate(DRAW, [svg[svg.index('<svg') :], list(layers)])
 
 
 def test_a_folded_state_shows_the_marks_of_its_contents(draw):
@@ -56,6 +65,12 @@ def test_a_folded_state_shows_the_marks_of_its_contents(draw):
     assert [text for text, *_ in drawing['badges']] == ['2× 1×']
 
 
+def test_a_badge_covers_no_words_of_an_edge(draw):
+    edges = {name: {'badge': 'A'} for name in ('reviewing>complete', 'reviewing>analyzing')}
+    drawing = draw({'path': {'edges': edges}})
+    assert len(drawing['badges']) == 2 and drawing['covered'] == []
+
+
 def test_an_edge_inside_a_folded_state_is_not_marked(draw):
     edges = {
         'reviewing.thinking>reviewing.using_tools': {'badge': '9'},
@@ -69,7 +84,7 @@ def test_an_edge_inside_a_folded_state_is_not_marked(draw):
 def test_removing_a_layer_restores_the_drawing(draw):
     assert draw(
         {'heat': {'states': {'analyzing': {'classes': 'hot', 'badge': '1', 'title': 'x', 'weight': 1}}}}, {}
-    ) == {'spotted': {}, 'badges': [], 'room': []}
+    ) == {'spotted': {}, 'badges': [], 'covered': [], 'room': []}
 
 
 def test_badges_of_two_layers_do_not_overlap(draw):

@@ -134,7 +134,9 @@ def test_a_question_is_a_form_that_is_checked_and_sent(page, crew_server, axe):
     group.get_by_label('Guest').fill('Ada')
     group.get_by_label('Nights').fill('3')
     group.get_by_label('Nights').press('Enter')
-    expect(page.get_by_text('The server said:').first).to_contain_text('"nights": 3', timeout=30_000)
+    expect(page.locator('.stage', has_text='The server said:').first).to_contain_text(
+        '"nights": 3', timeout=30_000
+    )
     expect(group).to_be_hidden()
 
 
@@ -145,7 +147,9 @@ def test_a_question_is_found_on_the_home_page_and_declined(page, crew_server):
     page.get_by_role('link', name=re.compile('small asks: Who stays')).first.click()
     page.wait_for_url(url)
     page.get_by_role('group', name='Question').get_by_role('button', name='Decline').click()
-    expect(page.get_by_text('The server said:').first).to_contain_text('"decline"', timeout=30_000)
+    expect(page.locator('.stage', has_text='The server said:').first).to_contain_text(
+        '"decline"', timeout=30_000
+    )
 
 
 def test_the_attention_bar_asks_without_shifting_the_page(page, crew_server):

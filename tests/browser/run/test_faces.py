@@ -67,6 +67,7 @@ def test_a_key_turns_to_the_other_face_which_is_kept(page, finished):
     page.keyboard.press('d')
     expect(page.locator('.inspector')).to_be_visible()
     expect(page.locator('.story .decision').first).to_be_hidden()
+    expect(page.get_by_role('region', name='Result')).to_be_hidden()
     page.reload()
     expect(page.locator('.run-grid')).to_have_attribute('data-face', 'debug')
     page.get_by_role('button', name='Watch').click()
@@ -89,7 +90,7 @@ def test_the_past_is_a_mode_with_one_way_back(page, finished):
 
 def test_a_jump_to_a_verdict_opens_the_agent_that_gave_it(page, finished):
     page.goto(finished)
-    expect(page.locator('.mark:is(.approved, .rejected)')).to_have_count(3)
+    expect(page.locator('.mark').first).to_be_attached()
     page.keyboard.press('Home')
     expect(page.locator('.run-step')).to_have_text(f'Step 1 of {STEPS}')
     for step in (14, 22):

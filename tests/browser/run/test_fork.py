@@ -106,6 +106,7 @@ def test_a_fork_in_a_parallel_state_starts_with_edited_text(
     page.keyboard.press('Control+Enter')
     expect(page).not_to_have_url(re.compile(re.escape(run)))
     wait_until_done(page)
+    page.get_by_role('button', name='Watch').click()
     expect(page.get_by_role('region', name='Result')).to_contain_text('Milk is better than water:')
     expect(page.locator('.run-facts a', has_text=f'at {MIDDLE}')).to_be_visible()
     original = debates.ask(f'/runs/{run.rpartition("/")[2]}/result')
@@ -133,7 +134,7 @@ def test_variants_are_compared_blind_until_one_wins(page: Page, run: str, axe) -
     )
     facts = variants.first.locator('.agent-facts')
     assert facts.evaluate('one => one.scrollHeight <= one.clientHeight'), 'its tokens and time are cut off'
-    page.get_by_role('switch', name='Blind').click()
+    page.get_by_role('checkbox', name='Blind').click()
     expect(variants.locator('h2')).to_have_text([re.compile('Variant [AB]')] * 2)
     expect(variants.get_by_role('link', name='Open')).to_have_count(0)
     expect(variants.locator('.variant-overrides:visible')).to_have_count(0)

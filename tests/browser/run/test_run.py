@@ -50,6 +50,7 @@ def test_watch_to_the_end(page, server):
     launch(page, server)
     status(page, 'Done')
     expect(count(page)).to_contain_text(f'{STEPS} / {STEPS}')
+    page.get_by_role('button', name='Watch').click()
     result = page.get_by_role('region', name='Result')
     expect(result.get_by_role('heading').first).to_be_visible()
     expect(page.locator('.diagram .state.active')).to_have_attribute('id', 's:complete')
@@ -85,7 +86,7 @@ def test_the_last_step_is_explained_and_keys_move_everything(page, finished):
     expect(count(page)).to_contain_text(f'5 / {STEPS}')
     expect(page).to_have_url(f'{finished}?at=5')
     expect(page.locator('.step-number')).to_have_text('Step 5')
-    expect(page.locator('.diagram .state.active')).to_have_attribute('id', 's:researching')
+    expect(page.locator('.diagram .state.active')).to_have_attribute('id', 's:researching.using_tools')
     page.keyboard.press('ArrowLeft')
     expect(page.locator('.step-number')).to_have_text('Step 4')
     page.keyboard.press('End')
@@ -166,8 +167,9 @@ def test_pause_step_resume_and_cancel(page, new_server):
     page.get_by_label('Reason').fill('seen enough')
     page.get_by_label('Reason').press('Enter')
     status(page, 'Cancelled')
-    expect(page.get_by_role('button', name='Retry')).to_be_focused()  # in place of Cancel
-    expect(page.locator('.run-controls').get_by_role('button', name='Pause', exact=True)).to_be_hidden()
+    controls = page.locator('.run-controls')
+    expect(controls.get_by_role('button', name='Retry')).to_be_focused()  # in place of Cancel
+    expect(controls.get_by_role('button', name='Pause', exact=True)).to_be_hidden()
     page.get_by_label('Show', exact=True).select_option(label='Transcript')
     expect(page.locator('.transcript .human').last).to_contain_text('cancelled the run: seen enough')
 
@@ -203,6 +205,7 @@ def test_streamed_text_is_markdown_and_never_html(page, new_server, tmp_path):
     page.goto(f'{new_server.url}/launch/hostile')
     page.get_by_role('button', name='Run', exact=True).click()
     status(page, 'Done')
+    page.get_by_role('button', name='Watch').click()
     pane = page.get_by_role('region', name='Result').locator('.prose')
     expect(pane.locator('strong')).to_have_text('bold')
     expect(pane).to_contain_text('<img src=x onerror=')

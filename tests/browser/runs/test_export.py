@@ -27,7 +27,7 @@ def files(server, browser, tmp_path_factory):
     page.wait_for_url('**/runs/*', timeout=MAX_BYTES)
     page.wait_for_function('window.did_handshake === true')
     expect(page.locator('.run-facts .pill.done')).to_be_visible(timeout=MAX_BYTES)
-    page.goto(f'{page.url.partition("?")[0]}?at=7')
+    page.goto(f'{page.url.partition("?")[0]}?at=7&face=debug')
     page.get_by_role('button', name='Add note').click()
     page.get_by_label('Note on step 7').fill('why <b>twice</b>?')
     page.keyboard.press('Control+Enter')

@@ -19,12 +19,14 @@ from ui.app.access.caller import IDENTITY
 from ui.app.access.http import CALLBACK, LOGO, PROVIDER, cookie_name, is_own, is_secure, set_cookie
 from ui.app.access.oidc import STATE_COOKIE, STATE_SECONDS, Provider
 from ui.app.access.sub_path import SUB_PATH
+from ui.app.colours import system_colour_sheet
 
 CSP: Final = (
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none';"
     " base-uri 'none'"
 )
 HEADERS: Final = {'Content-Security-Policy': CSP, 'Cache-Control': 'no-store'}
+CACHED: Final = {'Cache-Control': 'public, max-age=3600'}
 MAX_FORM: Final = 16_384
 """Maximum bytes of a login form."""
 PAGE_TEMPLATE: Final = """<!doctype html>
@@ -71,7 +73,7 @@ class Login:
             Route('/logout', self.log_out, methods=['POST']),
             Route(PROVIDER, self.redirect_to_provider, methods=['GET']),
             Route(CALLBACK, self.handle_callback, methods=['GET']),
-            Route('/login.css', self._file('styles/pages/login.css'), methods=['GET']),
+            Route('/login.css', self._style, methods=['GET']),
             Route(LOGO, self._file('favicon.svg'), methods=['GET']),
         ]
 
@@ -182,9 +184,12 @@ class Login:
         set_cookie(answer, request.scope, secret, secure=secure, seconds=int(MAX_SESSION_SECONDS))
         return answer
 
+    def _style(self, _request: Request) -> Response:
+        rules = (self._assets / 'styles/pages/login.css').read_text('utf-8')
+        return Response(system_colour_sheet() + rules, media_type='text/css', headers=CACHED)
+
     def _file(self, path: str) -> Callable[[Request], Response]:
-        headers = {'Cache-Control': 'public, max-age=3600'}
-        return lambda request: FileResponse(self._assets / path, headers=headers)
+        return lambda request: FileResponse(self._assets / path, headers=CACHED)
 
 
 def local_path(target: str) -> str:

@@ -6,6 +6,7 @@ import asyncio
 
 from rich.text import Text
 
+from ui.app.colours import FAILED
 from ui.cli.inputs import describe_parameters
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
@@ -35,7 +36,7 @@ def list_patterns(*, session: Session) -> None:
         out.print(_format(pattern))
     for fault in listing.faults:
         where = f'{fault.path}:{fault.line}' if fault.line else fault.path
-        out.print(Text(strip_control(f'not loaded: {where}: {fault.problem}'), style='red'))
+        out.print(Text(strip_control(f'not loaded: {where}: {fault.problem}'), style=FAILED))
 
 
 def _format(pattern: PatternInfo) -> Text:
@@ -45,7 +46,7 @@ def _format(pattern: PatternInfo) -> Text:
     main = main_parameter(pattern.parameters)
     for name, bounds, purpose in describe_parameters(pattern):
         option = f'--set {name}=' + (' or --task' if name == main else '')
-        text.append(f'  {option:<32}', style='cyan')
+        text.append(f'  {option:<32}', style='bold')
         text.append(f'{purpose}{" " * bool(purpose)}({bounds})\n', style='default')
     return text
 

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from engine import InvalidInput, LocalConductor
 from engine.operations.rehearsal import Finding, Level, PlayedEvent, Rehearsal
+from ui.app.colours import FAILED
 from ui.cli.exit_codes import ExitCode
 from ui.cli.inputs import parse_parameters
 from ui.cli.options import ChartParameters, PatternName
@@ -19,7 +20,7 @@ from ui.cli.output.step_text import console
 from ui.cli.remote import connect, find_pattern
 from ui.cli.session import Session, with_session
 
-STYLES = {Level.ERROR: 'red', Level.WARNING: 'yellow', Level.NOTE: 'default'}
+STYLES = {Level.ERROR: FAILED, Level.WARNING: 'bold', Level.NOTE: 'default'}
 EPILOG = """Examples:
 
 ```

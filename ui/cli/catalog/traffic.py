@@ -13,6 +13,7 @@ from rich.text import Text
 
 from engine.history import merge_shapes
 from engine.records import RunQuery, Traffic
+from ui.app.colours import FAILED
 from ui.cli.conductors import open_reader
 from ui.cli.history.run_filters import run_filters, run_query
 from ui.cli.options import PatternName
@@ -79,7 +80,7 @@ def _print(traffic: Traffic) -> None:
     out.print()
     out.print(_table('edge', EDGES, [(edge_text(edge.name), _of_edge(edge)) for edge in heat.edges]))
     for run, problem in traffic.unread.items():
-        out.print(f'not counted: run {run}: {one_line(problem, 200)}', style='red')
+        out.print(f'not counted: run {run}: {one_line(problem, 200)}', style=FAILED)
 
 
 STATES = ('runs', 'visits', 'most', 'median', '90 %', 'total', 'failed', 'expired', 'ended runs')

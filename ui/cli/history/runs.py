@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.records import MAX_NUMBER, RunInfo, RunPage, RunQuery
+from ui.app.colours import style_of
 from ui.cli.conductors import open_reader
 from ui.cli.history.run_filters import FILTERS, run_filters, run_query
 from ui.cli.options import SHOWN
@@ -85,11 +86,11 @@ def _row(info: RunInfo) -> tuple[Text | str, ...]:
     marks = [word for word in ('starred', 'pinned', 'private') if getattr(info, word)]
     title = Text(one_line(info.title, 200))
     if marks:
-        title.append(f'  ({", ".join(marks)})', style='yellow')
+        title.append(f'  ({", ".join(marks)})', style='bold')
     if info.tags:
         title.append(f'  {" ".join(f"#{one_line(tag)}" for tag in info.tags)}', style='dim')
     if info.error:
-        title.append(f'  {one_line(info.error, 200)}', style='yellow' if info.done_with_issues else 'red')
+        title.append(f'  {one_line(info.error, 200)}', style=style_of(info.status, info.error))
     return (
         str(info.id),
         status_in_color(info.status, info.error),

@@ -20,13 +20,13 @@ from typing_extensions import override
 from engine import Transition
 from engine.journal import Fold
 from engine.records import Delta, JournalOutage, Outcome, RunInfo, StatePath, message_of, parent_of, reply_of
+from ui.app.colours import FAILED, style_of
 from ui.cli.output.errors import print_error
 from ui.cli.output.run_report import compared_modes
 from ui.cli.output.step_text import (
     UNBOUNDED,
     console,
     step_line,
-    style_of,
 )
 from ui.formatting.plain_text import one_line, strip_control
 from ui.formatting.steps import active_text, duration
@@ -140,7 +140,8 @@ def outcome_sentence(outcome: Outcome, fold: Fold) -> str:
     return f'run {outcome.run} was released at step {fold.view.seq}; {again}'
 
 
-COLOURS = ('cyan', 'green', 'magenta', 'yellow', 'blue', 'bright_cyan')
+SPEAKERS = ('dark_sea_green2', 'light_pink3', 'light_slate_blue', 'tan', 'cadet_blue', 'thistle3')
+"""Colours of the agents' names; those of statuses would say more than who speaks."""
 NARROWEST, WIDEST = 30, 110
 
 
@@ -156,7 +157,7 @@ class ProgressReporter(Reporter):
         self._streamed: set[str] = set()
         """Agents whose current reply has been shown."""
         self._colours: dict[str, str] = {}
-        self._palette = itertools.cycle(COLOURS)
+        self._palette = itertools.cycle(SPEAKERS)
         self._fold: Fold | None = None
         self._live = Live(
             console=self._console,
@@ -231,11 +232,11 @@ class ProgressReporter(Reporter):
 
     def outage(self, outage: JournalOutage) -> None:
         """Show that the run waits for the journal, or continues."""
-        self._print(f'{"":15}{outage.problem or "the journal can be written again"}', style='red')
+        self._print(f'{"":15}{outage.problem or "the journal can be written again"}', style=FAILED)
 
     @override
     def notice(self, text: str) -> None:
-        self._print(f'{"":15}{text}', style='yellow')
+        self._print(f'{"":15}{text}', style='bold')
 
     def hold_display(self, is_held: bool) -> None:
         """Hide the live line while a person types."""

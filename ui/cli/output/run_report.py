@@ -21,6 +21,7 @@ from engine.records import (
     message_of,
 )
 from engine.runtime import GuardExplanations
+from ui.app.colours import FAILED
 from ui.cli.output.step_text import (
     console,
     format_value,
@@ -66,7 +67,7 @@ class RunReport:
         for kind, gauge in view.budget.items():
             self._line(f'{LIMITS[kind].lower()} budget: {gauge_text(kind, gauge)}')
         for warning in view.warnings:
-            self._line(f'warning: {strip_control(warning)}', style='yellow')
+            self._line(f'warning: {strip_control(warning)}', style='bold')
         for name, text in (
             ('error', view.error),
             ('waits for', view.waiting),
@@ -76,7 +77,7 @@ class RunReport:
             ('note', info.note),
         ):
             if text:
-                self._line(f'{name}: {strip_control(text)}', style='red' if name == 'error' else '')
+                self._line(f'{name}: {strip_control(text)}', style=FAILED if name == 'error' else '')
         if info.tags:
             self._line(f'tags: {", ".join(info.tags)}')
         if info.parent:

@@ -11,22 +11,9 @@ from rich.text import Text
 
 from engine import Status, Transition
 from engine.records import Shape
+from ui.app.colours import FAILED, style_of
 from ui.formatting.plain_text import one_line
 from ui.formatting.sentences import FAILURES, step_sentence
-
-STYLES = {
-    Status.RUNNING: 'cyan',
-    Status.PAUSED: 'yellow',
-    Status.WAITING: 'magenta',
-    Status.DONE: 'green',
-    Status.FAILED: 'red',
-    Status.CANCELLED: 'yellow',
-}
-
-
-def style_of(status: Status, error: str = '') -> str:
-    """Return the colour of a run's status; a run that is done with an `error` fell short."""
-    return 'yellow' if status is Status.DONE and error else STYLES[status]
 
 
 def status_in_color(status: Status, error: str = '') -> Text:
@@ -51,7 +38,7 @@ def step_line(transition: Transition, shape: Shape, started: float) -> Text:
     line = Text(f'{transition.time - started:8.1f} s {transition.seq:4}  ')
     style = 'bold' if is_workflow_step(transition, shape) else ''
     if transition.event.name in FAILURES:
-        style = 'red'
+        style = FAILED
     return line.append(one_line(step_sentence(transition, shape), UNBOUNDED), style=style)
 
 

@@ -77,15 +77,18 @@ def closed_states(shape: Shape) -> frozenset[str]:
     return frozenset(path for path in foldable_states(shape) if any(is_within(path, card) for card in cards))
 
 
-def composites_around(shape: Shape, active: Sequence[str]) -> frozenset[str]:
-    """Return the composite states around active ones, except those that open only on request."""
+def composites_around(shape: Shape, active: Sequence[str], *, opened: bool = False) -> frozenset[str]:
+    """Return the composite states around active ones, with `opened` also those that open only on request."""
     around = {path for path in foldable_states(shape) if any(_is_inside(leaf, path) for leaf in active)}
-    return frozenset(around) - closed_states(shape)
+    return frozenset(around) - (frozenset() if opened else closed_states(shape))
 
 
-def fold_levels(shape: Shape, active: Sequence[str]) -> Iterator[frozenset[str]]:
-    """Yield ever larger sets of states to collapse: inactive ones first, then active ones from the inside."""
-    parts, inside = foldable_states(shape), composites_around(shape, active)
+def fold_levels(shape: Shape, active: Sequence[str], *, opened: bool = False) -> Iterator[frozenset[str]]:
+    """Yield ever larger sets of states to collapse: inactive ones first, then active ones from the inside.
+
+    With `opened`, active agents are collapsed no sooner than other active states.
+    """
+    parts, inside = foldable_states(shape), composites_around(shape, active, opened=opened)
     folded = default_folds(shape)
     for path in sorted(inside & folded, key=parts.__getitem__):
         if count_drawn(shape, folded - {path}) <= MAX_REGIONS:

@@ -43,13 +43,13 @@ def dialog_frame(title: str) -> Iterator[ui.dialog]:
         fields[0].props('data-autofocus')
 
 
-async def confirm(title: str, text: str, *, yes: str, no: str, kind: str = 'danger') -> bool:
+async def confirm(title: str, text: str, *, yes: str, no: str) -> bool:
     """Ask a person, and return whether they confirm; the safe answer has the focus."""
     with dialog_frame(title) as dialog:
         Text('p', text)
         with Box('dialog-actions'):
             button(no, autofocus='').on('click', lambda: dialog.submit(False))
-            button(yes, kind=kind).on('click', lambda: dialog.submit(True))
+            button(yes, kind='primary').on('click', lambda: dialog.submit(True))
     return bool(await await_answer(dialog))
 
 

@@ -22,7 +22,7 @@ class ErrorBanner:
         self._root.clear()
         if text:
             with self._root:
-                text_notice('wait', icon, text)
+                text_notice('info', icon, text)
 
     def warn(self, problem: str, *, can_control: bool) -> None:
         """Warn that a run cannot be journaled; '' clears it. `can_control`: this server runs it."""

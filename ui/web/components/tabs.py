@@ -86,7 +86,8 @@ class Tabs:
         if title in self._notes:
             self._notes[title].show(text)
             tab, _ = self._tabs[title]
-            set_class(tab, 'noted', on=text)
+            set_class(tab, 'noted', on=text == NEW)
+            set_class(tab, 'asking', on=text and text != NEW)
             set_attributes(tab, title=text)
 
     def _choose(self, title: str) -> None:

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import functools
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+import zstandard
 from nicegui import app, ui
+from starlette.requests import Request
 from starlette.responses import Response
 
 from engine import Status
+from ui.app.colours import TONES
 from ui.formatting.values import status_class, status_text
 from ui.web.components.assets import ASSETS, MARK, STYLES
 from ui.web.components.loading.bundles import Bundles
-from ui.web.components.loading.first_paint import head_html, install_templates, placeholder_html, style_sheet
+from ui.web.components.loading.first_paint import (
+    head_html,
+    install_templates,
+    own_styles,
+    placeholder_html,
+    sheet_html,
+    style_sheet,
+)
 from ui.web.components.widgets import Attribute, Box, Text, set_attributes, text_link
 from ui.web.permission import require
 
@@ -27,15 +38,17 @@ NAVIGATION = (
 """The main navigation."""
 
 SHEETS = (
-    *('base', 'diagram', 'conversation', 'frame', 'pages/home', 'forms', 'pages/tools', 'pages/settings'),
-    *('pages/runs', 'dialogs', 'pages/accounts', 'run/approval_bar', 'run/run', 'run/player', 'run/panes'),
-    'timeline',
-    *('run/files', 'run/strip', 'run/report', 'run/panels', 'run/story', 'run/result'),
+    *('base', 'diagram', 'frame', 'forms', 'dialogs', 'questions', 'run/story', 'run/result'),
+    *(f'pages/{name}' for name in ('home', 'tools', 'settings', 'runs', 'accounts', 'inbox')),
+)
+"""The style sheets of every page; later ones take precedence."""
+RUN_SHEETS = (
+    *('conversation', 'run/approval_bar', 'run/run', 'run/player', 'run/panes', 'timeline'),
+    *('run/files', 'run/strip', 'run/report', 'run/panels'),
     *(f'panels/{path.stem}' for path in sorted((STYLES / 'panels').glob('*.css'))),
     *('run/stepping', 'run/artifacts', 'pages/forks', 'pages/traffic', 'pages/compare', 'pages/wall'),
-    'pages/inbox',
 )
-"""The style sheets of every page, with one for each panel; later ones take precedence."""
+"""Those of pages with recorded runs (`of_runs`), after the others; with one for each panel."""
 
 SCRIPTS = tuple(f'frame/{name}.js' for name in ('shortcuts', 'focus', 'notifications', 'connection'))
 IMMUTABLE = 'public, max-age=31536000, immutable'
@@ -57,8 +70,8 @@ LIST_KEYS: Keys = (
 FORM_KEYS: Keys = (('Ctrl Enter', 'Run'),)
 
 _DARK = (
-    'html, body:not(.body--light) { background: #0e1117; color-scheme: dark }'
-    ' body:not(.body--light) #first-words { color: #e6e9ef }'
+    f'html, body:not(.body--light) {{ background: {TONES["bg"].dark}; color-scheme: dark }}'
+    f' body:not(.body--light) #first-words {{ color: {TONES["text"].dark} }}'
 )
 FIRST_PAINT = {True: _DARK, False: '', None: f'@media (prefers-color-scheme: dark) {{ {_DARK} }}'}
 """Styles until the scripts run, by whether a person chose dark: a dark page must never start white."""
@@ -75,23 +88,34 @@ def fill_topbar(draw: Callable[[], None] | None) -> None:
 
 
 def serve_assets() -> None:
-    """Serve one style sheet and the scripts, and add them to every page."""
+    """Serve the style sheets and the scripts, and add those of every page to them."""
     sheet = style_sheet(SHEETS, versioned_url)
     bundles = Bundles(SCRIPTS)
     for path, script in bundles.served.items():
         _serve(path, script, 'text/javascript')
     _serve('/hemicycle.css', sheet, 'text/css')
+    run_sheet = own_styles(RUN_SHEETS)
+    _serve('/runs.css', run_sheet, 'text/css')
+    app.state.run_sheet = sheet_html(f'/runs.css?{zlib.crc32(run_sheet.encode()):x}')
     app.add_static_files('/hemicycle', str(ASSETS), max_cache_age=0)
     install_templates(bundles)
     ui.add_head_html(head_html(f'/hemicycle.css?{zlib.crc32(sheet.encode()):x}', versioned_url), shared=True)
 
 
 def _serve(path: str, text: str, kind: str) -> None:
-    """Serve a text whose links contain a hash of it, so that a browser requests it only once."""
+    """Serve a text whose links contain a hash of it, so that a browser requests it only once.
+
+    It is compressed once, as well as possible; for browsers that lack this form, each time.
+    """
+    compressed = functools.cache(lambda: zstandard.compress(text.encode(), 19))
 
     @app.get(path, include_in_schema=False)
-    def serve() -> Response:
-        return Response(text, media_type=kind, headers={'Cache-Control': IMMUTABLE})
+    def serve(request: Request) -> Response:
+        headers = {'Cache-Control': IMMUTABLE}
+        if 'zstd' not in request.headers.get('accept-encoding', ''):
+            return Response(text, media_type=kind, headers=headers)
+        headers |= {'Content-Encoding': 'zstd', 'Vary': 'Accept-Encoding'}
+        return Response(compressed(), media_type=kind, headers=headers)
 
 
 def versioned_url(asset: str) -> str:
@@ -104,16 +128,21 @@ class ColorScheme(ui.dark_mode, component=ASSETS / 'frame' / 'color_scheme.js'):
 
 
 @contextmanager
-def frame(title: str, *, here: str = '', wide: bool = False, keys: Keys = ()) -> Iterator[None]:
+def frame(
+    title: str, *, here: str = '', wide: bool = False, of_runs: bool = False, keys: Keys = ()
+) -> Iterator[None]:
     """Draw a page with header and navigation.
 
     Args:
         title: the title of the page.
         here: the address in the navigation that is highlighted.
         wide: whether it uses the whole window.
+        of_runs: whether it shows what runs recorded, whose styles are then loaded.
         keys: the page's own keys and what they do, for the list that `?` shows.
     """
     ui.page_title(f'{title} · Hemicycle')
+    if of_runs:
+        ui.add_head_html(app.state.run_sheet)
     chosen = app.storage.user.get('dark')
     ui.add_head_html(f'<style>{FIRST_PAINT[chosen]}</style>')
     dark = ColorScheme(value=chosen)

@@ -12,6 +12,7 @@ from nicegui.events import UploadEventArguments
 
 from engine import EngineError
 from ui.app.backend import Backend
+from ui.web.components.assets import ASSETS
 from ui.web.components.dialogs import await_answer, dialog_frame
 from ui.web.components.theme import button, notice, text_notice
 from ui.web.components.widgets import Box, Text, set_attributes, text_link
@@ -26,10 +27,14 @@ PROGRESS_SECONDS = 0.2
 ON_DROP = """(event) => {{
     event.preventDefault();
     event.currentTarget.classList.remove('over');
-    if (event.dataTransfer.files.length) getElement({id}).$refs.qRef.addFiles(event.dataTransfer.files);
+    if (event.dataTransfer.files.length) getElement({id}).addFiles(event.dataTransfer.files);
 }}"""
 ON_DRAG_OVER = "(event) => { event.preventDefault(); event.currentTarget.classList.add('over'); }"
 ON_DRAG_LEAVE = "(event) => event.currentTarget.classList.remove('over')"
+
+
+class _Upload(ui.upload, component=ASSETS / 'controls' / 'file_picker.js'):
+    """NiceGUI's upload with a small element of our own."""
 
 
 class ImportDialog:
@@ -48,15 +53,14 @@ class ImportDialog:
         """Show the dialog until it is closed."""
         with dialog_frame('Import runs') as dialog:
             Text('p', f'{SOURCES} Imported runs do not start, and no run is replaced.')
-            upload = ui.upload(
+            upload = _Upload(
                 multiple=True,
-                auto_upload=True,
                 max_file_size=MAX_BYTES,
                 on_begin_upload=lambda: self._show_progress('Uploading…', None),
                 on_upload=self._import_upload,
                 on_rejected=self._show_rejected,
             )
-            set_attributes(upload.classes('uploader'), aria_hidden='true', inert='')
+            upload.on('failed', lambda event: self._show_problem(event.args, 'the connection was lost'))
             with Box('drop') as zone:
                 ui.icon('upload_file', size='28px')
                 Text('span', 'Drop files here, or')
@@ -64,11 +68,10 @@ class ImportDialog:
             zone.on('dragover', js_handler=ON_DRAG_OVER)
             zone.on('dragleave', js_handler=ON_DRAG_LEAVE)
             zone.on('drop', js_handler=ON_DROP.format(id=upload.id))
-            choose.on('click', js_handler=f'(event) => getElement({upload.id}).$refs.qRef.pickFiles(event)')
+            choose.on('click', js_handler=f'() => getElement({upload.id}).pickFiles()')
             with Box('import-state', role='status') as self._state:
                 self._progress = Text('span', '')
-                self._bar = ui.linear_progress(0.0, show_value=False).props('instant-feedback rounded')
-                set_attributes(self._bar, aria_label='Import progress')
+                self._bar = Box(tag='progress', max='1', aria_label='Import progress')
             self._state.set_visibility(False)
             self._results = Box('notices', aria_live='polite')
             with Box('dialog-actions'):
@@ -78,8 +81,10 @@ class ImportDialog:
     def _show_progress(self, text: str, share: float | None) -> None:
         self._state.set_visibility(bool(text))
         self._progress.show(text)
-        self._bar.props(f'indeterminate={"true" if share is None else "false"}')
-        self._bar.set_value(share or 0.0)
+        if share is None:
+            self._bar.props(remove='value')
+        else:
+            set_attributes(self._bar, value=str(share))
 
     def _show_rejected(self) -> None:
         self._show_problem(
@@ -115,7 +120,6 @@ class ImportDialog:
                 await self.on_done()
         finally:
             if not self._state.is_deleted:
-                event.sender.run_method('removeUploadedFiles')  # else it rejects the same file later
                 timer.delete()
                 self._show_progress('', 0.0)
 

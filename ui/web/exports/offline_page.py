@@ -18,6 +18,7 @@ import orjson
 from engine import Conductor
 from engine.history import Redaction
 from engine.records import RunId
+from ui.app.colours import colour_sheet
 from ui.formatting.changes import wordings
 from ui.formatting.diagram.folding import default_folds
 from ui.formatting.diagram.rendering import svg
@@ -135,7 +136,7 @@ def _script() -> str:
 def _style() -> str:
     sheets = ((STYLES / f'{name}.css').read_text('utf-8') for name in SHEETS)
     panels = (path.read_text('utf-8') for path in sorted((PARTS / 'panels').glob('*.css')))
-    return ''.join([*sheets, _read_part('page.css'), *panels])
+    return ''.join([colour_sheet(), *sheets, _read_part('page.css'), *panels])
 
 
 def _digest(text: str) -> str:

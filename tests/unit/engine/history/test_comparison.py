@@ -190,9 +190,9 @@ def test_the_reason_names_a_guard_once_without_its_consequences():
     no = [replace(item, value=False) for item in (guard, twice)]
     b[1] = replace(b[1], guards=(*no, after))
     sentence = verdict_sentence(compare_steps(a, b))
-    assert 'Is good? Yes in A, no in B: A went' in sentence
+    assert 'Good: yes in A, no in B: A went' in sentence
     a[1] = replace(a[1], guards=())
-    assert 'Is late? Not evaluated in A, yes in B' in verdict_sentence(compare_steps(a, b))
+    assert 'Late: not checked in A, yes in B' in verdict_sentence(compare_steps(a, b))
 
 
 def test_a_different_event_is_the_cause():

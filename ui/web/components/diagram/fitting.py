@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from engine.records import Shape
@@ -25,31 +25,27 @@ VIEW_BOX = re.compile(r'viewBox="[\d.]+ [\d.]+ ([\d.]+) ([\d.]+)"')
 
 
 async def fit(
-    shape: Shape,
-    room: Room,
-    *,
-    folded: frozenset[str] | None = None,
-    active: Sequence[str] = (),
-    cards: bool = False,
+    shape: Shape, room: Room, levels: Iterable[frozenset[str]] | None = None, *, cards: bool = False
 ) -> tuple[str, frozenset[str]]:
     """Return the chart that fits best: the SVG ('' without `dot`), and which states are collapsed.
 
-    If possible, all of it is readable at once: edge labels that take too much room are dropped and, unless
-    `folded` is given, more and more states are collapsed, first those that are not `active`. With `cards`,
-    collapsed agents have room for what they do, where there is enough.
+    Of `levels` of states to collapse, by default ever more, the first is taken that can be read at once:
+    labels of edges that take too much room are dropped. With `cards`, collapsed agents have room for what
+    they do, where there is enough.
     """
+    levels = levels or fold_levels(shape, ())
     if not has_graphviz():
-        return '', frozenset() if folded is None else folded
-    return await asyncio.to_thread(_fit, shape, room, folded, tuple(active), cards)
+        return '', next(iter(levels))
+    return await asyncio.to_thread(_fit, shape, room, levels, CARDS if cards else CARDS[-1:])
 
 
 def _fit(
-    shape: Shape, room: Room, folded: frozenset[str] | None, active: Sequence[str], cards: bool
+    shape: Shape, room: Room, levels: Iterable[frozenset[str]], layouts: Sequence[Layout]
 ) -> tuple[str, frozenset[str]]:
     directions = (False, True) if room[0] >= MIN_SIDEWAYS_RATIO * room[1] else (False,)
     best, chosen, scale = '', frozenset[str](), 0.0
-    for folds in fold_levels(shape, active) if folded is None else [folded]:
-        for layout in CARDS if cards else CARDS[-1:]:
+    for folds in levels:
+        for layout in layouts:
             # Labels take the most room: a chart that cannot be read without them cannot be read with them.
             bare, reached = _draw_best(shape, folds, directions, room, replace(layout, labels=False))
             if reached >= MIN_SCALE:

@@ -14,7 +14,7 @@ import nicegui
 from nicegui.dependencies import compute_key
 
 from ui.web.components.assets import ASSETS
-from ui.web.components.loading import quasar
+from ui.web.components.loading.quasar import SCRIPT, smallest
 
 ELEMENTS = Path(nicegui.__file__).parent / 'elements'
 STATIC = Path(nicegui.__file__).parent / 'static'
@@ -22,15 +22,17 @@ CONVERSATION, VIEWERS = ASSETS / 'conversation', ASSETS / 'viewers'
 FRAME = 'frame'
 """The bundle of classic scripts; the others are modules."""
 COMMON = 'everywhere'
+VUE, VUE_RUNTIME = STATIC / 'vue.esm-browser.prod.js', ASSETS / 'vendor' / 'vue.js'
+"""Vue with and without its compiler of templates, which is a third of it."""
 LANGUAGE = STATIC / 'lang' / 'en-US.umd.prod.js'
 
 MODULES: Mapping[str, Sequence[Path]] = MappingProxyType(
     {
         COMMON: (
             STATIC / 'dompurify.mjs',
-            *(ELEMENTS / f'{name}.js' for name in ('html', 'timer', 'input')),
+            *(ELEMENTS / f'{name}.js' for name in ('html', 'timer', 'input', 'dialog')),
             ASSETS / 'frame' / 'color_scheme.js',
-            ASSETS / 'controls' / 'combobox.js',
+            *(ASSETS / 'controls' / f'{name}.js' for name in ('combobox', 'file_picker')),
         ),
         'charts': (ASSETS / 'diagram' / 'diagram.js',),
         'runs': (
@@ -47,9 +49,26 @@ MODULES: Mapping[str, Sequence[Path]] = MappingProxyType(
     }
 )
 """Modules that pages load together, bundled with what they import."""
+RENDERS: Mapping[Path, str] = MappingProxyType(
+    {
+        ELEMENTS / 'html.js': 'return Vue.h(this.tag);',
+        ELEMENTS / 'dialog.js': (
+            'return Vue.h(Vue.resolveComponent("q-dialog"),'
+            ' { onShow: this.addClass, onHide: this.removeClass }, this.$slots);'
+        ),
+        ELEMENTS / 'input.js': (
+            'return [Vue.h(Vue.resolveComponent("q-input"), Vue.mergeProps(this.$attrs, { ref: "qRef",'
+            ' modelValue: this.inputValue, "onUpdate:modelValue": (value) => { this.inputValue = value; } }),'
+            ' this.$slots)];'
+        ),
+    }
+)
+"""What draws NiceGUI's elements instead of their templates; no page uses the completion of inputs."""
 
 _IMPORT = re.compile(r'^import \{ ([\w, ]+) \} from "([^"]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r'^export (?:default |(?=(?:function|class|const) (\w+)))', re.MULTILINE)
+_VUE = re.compile(r'[^"]*/static/vue\.esm-browser\.prod\.js')
+_TEMPLATE = re.compile(r'^  template: `[^`]*`', re.MULTILINE)
 _LIST = re.compile(r'\bexport\s*\{([^{}]*)\};?\s*\Z')
 """All exports at the end of a file, as minifiers write them."""
 _COMMENT = re.compile(r'^[ \t]*//.*(?:\n|\Z)| // [^"\'`\n]*$', re.MULTILINE)
@@ -91,6 +110,7 @@ class Bundles:
         self.served: dict[str, str] = {}
         modules = {name: self._serve(name, join_modules(paths)) for name, paths in MODULES.items()}
         self._common = modules[COMMON]
+        self._vue = self._serve('vue', smallest(VUE, VUE_RUNTIME).read_text('utf-8'))
         self._places = {
             compute_key(path, max_time=path.stat().st_mtime): (modules[name], path.stem)
             for name, paths in MODULES.items()
@@ -111,17 +131,22 @@ class Bundles:
         source = _SCRIPT.sub(lambda match: frame if match[1] == 'nicegui' else '', source)
         sanitizer = f'import {{ dompurify as DOMPurify }} from "{below}{self._common}";'
         source = source.replace(_SANITIZER, sanitizer)
-        source = source.replace('{{ js_imports | safe }}', '{{ js_imports | bundled(prefix) | safe }}')
+        for part in ('imports', 'js_imports'):
+            source = source.replace(f'{{{{ {part} | safe }}}}', f'{{{{ {part} | bundled(prefix) | safe }}}}')
         for part in ('head_html', 'body_html'):
             source = source.replace(f'{{{{ {part} | safe }}}}', f'{{{{ {part} | placed(prefix) | safe }}}}')
         return source.replace('in js_imports_urls %}', 'in js_imports_urls | bundled(prefix) %}')
 
     def rewrite_imports(self, imports: str | list[str], prefix: str) -> str | list[str]:
-        """Point the imports of a page's components, or the addresses to preload, at bundles."""
+        """Point the imports of a page and its components, or the addresses to preload, at bundles."""
         if isinstance(imports, str):
-            return _COMPONENT.sub(partial(self._rewrite_import, prefix), imports)
+            placed = _VUE.sub(prefix + self._vue, imports)
+            return _COMPONENT.sub(partial(self._rewrite_import, prefix), placed)
         keys = {url: url.partition('/components/')[2] for url in imports}
-        early = (prefix + self._places[key][0] if key in self._places else url for url, key in keys.items())
+        early = (
+            prefix + self._places[key][0] if key in self._places else _VUE.sub(prefix + self._vue, url)
+            for url, key in keys.items()
+        )
         return list(dict.fromkeys([*early, prefix + self._common]))
 
     def _rewrite_import(self, prefix: str, match: re.Match[str]) -> str:
@@ -137,8 +162,8 @@ def frame_script(own: Iterable[str], places: Mapping[str, tuple[str, str]] = Map
     Components loaded after the page was drawn come from bundles, too: `places` has bundle and name by key.
     """
     whole = STATIC / 'quasar.umd.prod.js'
-    part = ASSETS / quasar.SCRIPT
-    paths = [STATIC / 'socket.io.min.js', part if quasar.can_replace(whole) else whole, STATIC / 'nicegui.js']
+    part = smallest(whole, ASSETS / SCRIPT)
+    paths = [STATIC / 'socket.io.min.js', part, STATIC / 'nicegui.js']
     paths += [LANGUAGE, *(ASSETS / name for name in own)]
     texts = [_COMMENT.sub('', path.read_text('utf-8')) for path in paths]
     texts[2] = texts[2].replace(_LATER, 'importComponent(url)').replace(_READY, _RAW)
@@ -160,6 +185,8 @@ def _add(path: Path, parts: dict[Path, str]) -> None:
     if path in parts:
         return
     source = _COMMENT.sub('', path.read_text('utf-8'))
+    if path in RENDERS:
+        source = _TEMPLATE.sub(lambda _: f'  render() {{ {RENDERS[path]} }}', source)
     taken = []
     for names, address in _IMPORT.findall(source):
         imported = ASSETS / address.removeprefix('/hemicycle/')

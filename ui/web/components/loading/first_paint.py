@@ -1,4 +1,4 @@
-"""The first paint of a page: its words before its scripts, and one style sheet."""
+"""The first paint of a page: its words before its scripts, and its style sheets."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import jinja2
 from nicegui.client import templates
 from typing_extensions import override
 
+from ui.app.colours import TONES, colour_sheet
 from ui.web.components.assets import MARK, STYLES
 from ui.web.components.loading import quasar
 from ui.web.components.loading.bundles import STATIC, Bundles
@@ -34,7 +35,7 @@ FONTS = {
     'mono': 'fonts/jetbrains-mono.woff2',
 }
 """The fonts of `FONT_FACES`. Of the icons only those that pages use, see `tests/browser/icons.py`."""
-PRELOADED = ('icons', 'inter', 'mono')
+PRELOADED = ('icons', 'inter')
 FONT_FACES = Template("""
 @font-face { font-family: "Material Icons"; font-display: block; src: url($icons) format("woff2") }
 @layer base { .material-icons { font: normal 24px/1 "Material Icons"; display: inline-block;
@@ -54,7 +55,7 @@ FONT_FACES = Template("""
 CRITICAL = """
 body { margin: 0 }
 #app, .nicegui-error-popup[aria-hidden="true"] { display: none }
-#first-words { position: absolute; inset: 0 0 auto; font: 14px/1.5 system-ui; color: #1a1f29 }
+#first-words { position: absolute; inset: 0 0 auto; font: 14px/1.5 system-ui }
 #first-words header { display: flex; align-items: center; gap: 20px; height: 52px; padding: 0 20px }
 #first-words a { color: inherit; text-decoration: none; margin-inline-end: 20px }
 #first-words svg { width: 26px; height: 26px; vertical-align: middle }
@@ -77,6 +78,15 @@ addEventListener('load', () => {
 });
 """
 """Removes the first words once the page is drawn: the DOM must have only one `main`."""
+DRESS = """
+const dress = () => {
+  const sheets = [...document.querySelectorAll('link[media=print]')];
+  if (document.body && sheets.every((one) => one.sheet)) sheets.forEach((one) => { one.media = 'all'; });
+};
+document.addEventListener('load', dress, true);
+document.addEventListener('DOMContentLoaded', dress);
+"""
+"""Applies the style sheets together, once the last has arrived: they load in parallel with the scripts."""
 
 
 class _TemplateLoader(jinja2.BaseLoader):
@@ -106,29 +116,39 @@ def place_links(html: str, prefix: str) -> str:
 
 @functools.cache
 def style_sheet(own: tuple[str, ...], address: Callable[[str], str]) -> str:
-    """Return all styles in one text: NiceGUI's in its layers, our own, and the fonts at their addresses."""
+    """Return the styles of every page: NiceGUI's in its layers, our own, and the fonts at their addresses."""
     parts = [LAYERS]
     for layer, file in PARTS:
         css = COMMENTS.sub('', (STATIC / file).read_text('utf-8'))
         parts.append(f'@layer {layer} {{ {quasar.prune(css) if file.startswith("quasar") else css} }}')
-    parts += [(STYLES / f'{name}.css').read_text('utf-8') for name in own]
+    parts += [colour_sheet(), own_styles(own)]
     # relative: a proxy may serve us below a path
     parts += [FONT_FACES.substitute({name: address(file).removeprefix('/') for name, file in FONTS.items()})]
     parts += ['#app { display: block } body:has(#app > .nicegui-layout) #first-words { display: none }']
-    return re.sub(r'\n\s*', '\n', COMMENTS.sub('', '\n'.join(parts)))
+    return '\n'.join(parts)
+
+
+def own_styles(names: tuple[str, ...]) -> str:
+    """Return our style sheets in one text, without comments and indentation."""
+    text = '\n'.join((STYLES / f'{name}.css').read_text('utf-8') for name in names)
+    return re.sub(r'\n\s*', '\n', COMMENTS.sub('', text))
+
+
+def sheet_html(sheet: str) -> str:
+    """Return a link to a style sheet that delays nothing; `DRESS` applies it."""
+    return f'<link rel="stylesheet" href="{sheet}" media="print" fetchpriority="high">'
 
 
 def head_html(sheet: str, address: Callable[[str], str]) -> str:
-    """Return links to the style sheet, which loads in parallel with the scripts, and to the fonts."""
+    """Return links to the style sheet of every page and to the fonts."""
     preloads = ''.join(
         f'<link rel="preload" href="{address(FONTS[name])}" as="font" type="font/woff2" crossorigin>'
         for name in PRELOADED
     )
+    colour = f'#first-words {{ color: {TONES["text"].light} }}'
     return (
-        f'<style>{CRITICAL}</style>'
-        f'<link id="sheet" rel="stylesheet" href="{sheet}" media="print" fetchpriority="high">'
-        '<script>document.getElementById("sheet").onload = function () { this.media = "all"; };</script>'
-        f'{preloads}<meta name="color-scheme" content="light dark"><script>{REPLACE}</script>'
+        f'<style>{CRITICAL}{colour}</style>{sheet_html(sheet)}{preloads}'
+        f'<meta name="color-scheme" content="light dark"><script>{DRESS}{REPLACE}</script>'
     )
 
 

@@ -6,57 +6,43 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from ui.web.components.assets import ASSETS
-
 COMPONENTS = (
-    *('QCheckbox', 'QDialog', 'QIcon', 'QInput', 'QLayout', 'QLinearProgress', 'QMenu', 'QPage'),
-    *('QPageContainer', 'QSlider', 'QToggle', 'QTooltip', 'QUploader'),
+    *('QCheckbox', 'QDialog', 'QIcon', 'QInput', 'QLayout', 'QMenu', 'QPage', 'QPageContainer', 'QTooltip'),
 )
 """The components in our build of Quasar's script (`python -m tests.browser.quasar`)."""
 PLUGINS = ('Dark', 'IconSet', 'Lang', 'Notify')
 SCRIPT = Path('vendor') / 'quasar.js'
-VERSION = re.compile(r'Quasar(?: Framework)? v([\d.]+)')
+VERSION = re.compile(r'(?:Quasar(?: Framework)?|vue) v([\d.]+)')
 
 KEPT = (
-    *(
-        'anchor',
-        'avatar',
-        'body',
-        'btn',
-        'checkbox',
-        'control',
-        'dialog',
-        'field',
-        'file',
-        'focus',
-        'focusable',
-    ),
-    *('hoverable', 'icon', 'input', 'item', 'layout', 'linear-progress', 'list', 'menu', 'notification'),
-    *('notifications', 'page', 'placeholder', 'portal', 'position-engine', 'ripple', 'slider', 'spinner'),
-    *('textarea', 'toggle', 'tooltip', 'transition', 'uploader'),
+    *('anchor', 'body', 'btn', 'checkbox', 'control', 'dialog', 'field', 'focus', 'focusable', 'hoverable'),
+    *('icon', 'input', 'layout', 'menu', 'notification', 'notifications', 'page', 'placeholder', 'portal'),
+    *('position-engine', 'ripple', 'spinner', 'textarea', 'tooltip', 'transition'),
 )
 """Prefixes (after `q-`) of the class names of these components and their parts."""
 _CLASS = re.compile(r'\.q-([a-z-]+)')
 _USED = re.compile(f'(?:{"|".join(KEPT)})(?:-|$)')
 _UNUSED = re.compile(
-    r'\.(?:q-(?:[mp][atrblxy]?|gutter|col-gutter)-|q-btn-(?:group|dropdown|toggle)'
+    r'\[dir="rtl"\]|@keyframes q-(?:skeleton|circular|linear)'
+    r'|\.(?:q-(?:[mp][atrblxy]?|gutter|col-gutter)-|q-btn-(?:group|dropdown|toggle)'
+    r'|q-(?:field--(?:filled|standout|rounded|square|item-aligned)|transition--(?:flip|rotate))'
     r'|(?:text|bg)-(?:red|pink|purple|deep|indigo|blue|light|cyan|teal|green|lime|yellow|amber|orange|brown|grey)'
     r'|(?:col|offset|order|inset-shadow|shadow|animated)-|text-(?:h\d|sub|body|cap|over|weight)'
     r'|(?:xs|sm|md|lg|xl|lt|gt)\b)'
 )
-"""Utility classes that our pages do not use, since they have their own styles."""
+"""What our pages do not use: they have their own styles, and are laid out from left to right."""
 
 
 def version(script: Path) -> str:
-    """Return the version at the beginning of a Quasar script; '' if there is none."""
+    """Return the version at the beginning of a script of Quasar or Vue; '' if there is none."""
     with script.open(encoding='utf-8') as file:
         match = VERSION.search(file.read(300))
     return match[1] if match else ''
 
 
-def can_replace(whole: Path) -> bool:
-    """Return whether our build can replace NiceGUI's script, i.e. has the same version."""
-    return version(ASSETS / SCRIPT) == version(whole)
+def smallest(whole: Path, part: Path) -> Path:
+    """Return the part of a script of NiceGUI's that we have, or the whole if its version differs."""
+    return part if version(part) == version(whole) else whole
 
 
 def prune(css: str) -> str:
@@ -68,6 +54,8 @@ def prune(css: str) -> str:
             continue
         if head.startswith(('@media', '@supports')):
             inside = prune(body)
+        elif head.startswith('@keyframes'):
+            used = '' if _UNUSED.search(head) else head
         elif not head.startswith('@'):
             used = ','.join(selector for selector in head.split(',') if _is_used(selector))
         if used and inside:

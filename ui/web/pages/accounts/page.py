@@ -89,9 +89,7 @@ class AccountList:
                         set_attributes(role, aria_label=f'Role of {account.name}')
                     with drawn.actions():
                         button('Password…').on('click', lambda _, name=account.name: self._set_password(name))
-                        button('Remove…', kind='danger').on(
-                            'click', lambda _, name=account.name: self._remove(name)
-                        )
+                        button('Remove…').on('click', lambda _, name=account.name: self._remove(name))
 
     async def _perform(self, work: Awaitable[object]) -> bool:
         """Return whether the work was done; report why not."""

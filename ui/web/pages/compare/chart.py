@@ -37,7 +37,7 @@ class ComparisonChart:
                         Box(tag='i', aria_hidden='true')
                         Text('span', text)
             if not has_graphviz():
-                text_notice('wait', 'account_tree', GRAPHVIZ_MISSING)
+                text_notice('info', 'account_tree', GRAPHVIZ_MISSING)
             if a.pattern == b.pattern:
                 self._charts.append(_Chart(merge_shapes([a, b]), (0, 1), '', on_pick))
             else:

@@ -52,7 +52,9 @@ def register(backend: Backend) -> None:
         except EngineError as error:
             errors.read_error(error)
             return
-        with frame(f'{comparison.a.info.title} and {comparison.b.info.title}', wide=True, keys=KEYS):
+        with frame(
+            f'{comparison.a.info.title} and {comparison.b.info.title}', wide=True, of_runs=True, keys=KEYS
+        ):
             row = parse_number(at)
             await CompareScreen(conductor, comparison).draw(None if row is None else row - 1)
 
@@ -92,7 +94,7 @@ class CompareScreen:
         with Box('run-grid', data_view='agents'):
             self._chart = ComparisonChart(comparison, self._pick)
             await self._chart.draw()
-            with Box('panel middle', 'section', aria_label='Details'):
+            with Box('panel middle main-column', 'section', aria_label='Details'):
                 self._tabs = Tabs('Step, transcript, memory, files and numbers', on_change=self._on_open)
                 with self._tabs.panel('Step'):
                     self._step = StepPane(self._sides)

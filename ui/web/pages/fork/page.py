@@ -43,7 +43,7 @@ def register(backend: Backend) -> None:
             return
         agents = {str(state.path): agent_name(shape, state.path) for state in shape.states if state.role}
         origin = Origin(info=info, view=view, pattern=pattern, roles=agents_of(pattern), agents=agents)
-        with frame(f'Fork · {info.title}', keys=FORM_KEYS):
+        with frame(f'Fork · {info.title}', of_runs=True, keys=FORM_KEYS):
             _draw_head(info, step, step if requested is None else requested)
             with Box('launch'):
                 forker = ForkForm(backend, origin)
@@ -90,7 +90,7 @@ async def _draw_step(shape: Shape, view: View, step: Transition | None) -> None:
             )
         with Box('launch-diagram'):
             if not has_graphviz():
-                text_notice('wait', 'account_tree', GRAPHVIZ_MISSING)
+                text_notice('info', 'account_tree', GRAPHVIZ_MISSING)
                 return
             drawn = await svg(shape, folded=default_folds(shape))
             drawing = Diagram(drawn, title=shape.title, states=[state.path for state in shape.states])

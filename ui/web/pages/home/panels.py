@@ -166,7 +166,7 @@ class FirstRun:
         """Draw the whole diagram, in the direction that fits best."""
         if (width, height) != self._room:
             self._room = (width, height)
-            drawn, _ = await fit(self._shape, self._room, folded=self._folded)
+            drawn, _ = await fit(self._shape, self._room, [self._folded])
             self._drawing.show(drawn)
             self._drawing.highlight(self._highlights())
 

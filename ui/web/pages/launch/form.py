@@ -15,6 +15,7 @@ from engine import Budget, Conductor, EngineError, InvalidInput, Pattern, Status
 from engine.models.scripted import Sample
 from engine.records import Launch, RunInfo, RunQuery, Shape, Usage
 from ui.app.backend import Backend
+from ui.formatting.diagram.folding import fold_levels
 from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz
 from ui.formatting.usage import dollars
 from ui.formatting.values import ago
@@ -299,7 +300,7 @@ class LaunchForm:
         return shape
 
     async def _draw(self, shape: Shape) -> None:
-        drawn, self._folded = await fit(shape, self._room, active=(shape.initial,))
+        drawn, self._folded = await fit(shape, self._room, fold_levels(shape, [shape.initial]))
         states = [state.path for state in shape.states]
         if self._diagram is None:
             with self._chart:

@@ -30,7 +30,7 @@ def register(backend: Backend) -> None:
                 again = await backend().info(RunId(run))
             except EngineError:
                 again = None
-        with frame(f'Configure {pattern_class.title}', keys=FORM_KEYS):
+        with frame(f'Configure {pattern_class.title}', of_runs=True, keys=FORM_KEYS):
             with page_head(
                 f'Configure {pattern_class.title}',
                 first_sentence(pattern_class.summary),

@@ -44,7 +44,7 @@ def register(backend: Backend) -> None:
         except EngineError as error:
             errors.read_error(error)
             return
-        with frame(f'Report · {info.title}'):
+        with frame(f'Report · {info.title}', of_runs=True):
             _draw(conductor, info, shape, view, steps)
 
     @app.get('/runs/{run}/report.md')

@@ -43,7 +43,7 @@ def register(backend: Backend) -> None:
         except EngineError as error:
             errors.read_error(error)
             return
-        with frame(info.title, wide=True, keys=KEYS):
+        with frame(info.title, wide=True, of_runs=True, keys=KEYS):
             viewer = backend.presence.viewer(info.id, backend.caller.name if backend.access else '')
             screen = Screen(conductor, info, shape, viewer)
             tab = request.url.path.rpartition('/')[2]

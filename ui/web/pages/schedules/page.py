@@ -138,7 +138,7 @@ class ScheduleList(StarterList[Schedule]):
         async def backfill() -> None:
             now = time.time()
             text = 'Starts a run for each scheduled time of the last 24 hours that has none.'
-            if await confirm(f'Backfill {item.name}?', text, yes='Start runs', no='Cancel', kind='primary'):
+            if await confirm(f'Backfill {item.name}?', text, yes='Start runs', no='Cancel'):
                 await self.service.backfill(item.id, now - DAY, now)
 
         return {

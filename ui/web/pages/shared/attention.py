@@ -156,7 +156,7 @@ class RequestList:
                     Text('code', request.calls)
             if request.leaf:
                 self._draw_answer(request, 'Allow', 'approve', 'primary')
-                self._draw_answer(request, 'Deny', 'deny', 'danger')
+                self._draw_answer(request, 'Deny', 'deny', '')
             elif request.out_of_time:
                 self._draw_answer(request, f'Add {MINUTES} min', 'extend', 'primary')
             else:

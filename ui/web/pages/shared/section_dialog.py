@@ -100,7 +100,7 @@ class SectionDialog(ABC):
 
             with Box('dialog-actions'):
                 if section:
-                    button('Remove', kind='danger').on('click', lambda: dialog.submit('remove'))
+                    button('Remove').on('click', lambda: dialog.submit('remove'))
                     Box('grow', 'span')
                 button('Close').on('click', lambda: dialog.submit(None))
                 button('Save and test', kind='primary').on('click', save)

@@ -53,17 +53,17 @@ def draw_flags(tool: Tool) -> None:
     """Draw the flags of a tool: side effects, MCP server, approval."""
     with Box('flags', 'span'):
         if tool.side_effects:
-            _flag('edit', 'Side effects', 'wait')
+            _flag('edit', 'Side effects')
         else:
-            _flag('visibility', 'Read only', 'done')
+            _flag('visibility', 'Read only')
         if isinstance(tool, RemoteTool):
-            _flag('hub', f'MCP server {tool.category}', 'mcp')
+            _flag('hub', f'MCP server {tool.category}')
         if tool.approval:
-            _flag('front_hand', 'Needs approval', 'wait')
+            _flag('front_hand', 'Needs approval')
 
 
-def _flag(icon: str, text: str, kind: str) -> None:
-    with Box(f'flag {kind}', 'span'):
+def _flag(icon: str, text: str) -> None:
+    with Box('flag', 'span'):
         ui.icon(icon)
         Text('span', text)
 

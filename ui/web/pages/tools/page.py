@@ -30,7 +30,7 @@ def register(backend: Backend) -> None:
         with frame('Tools', here='/tools'):
             page_head('Tools', 'What agents can do, and who can do it. Try any tool by hand.')
             for warning in ToolRegistry(backend().catalog.tools.values()).warnings():
-                text_notice('wait', 'link_off', f'{warning}.')
+                text_notice('info', 'link_off', f'{warning}.')
             toolbox = ToolList(backend, request.query_params)
             _draw_users(all_agents(backend().catalog))
             toolbox.draw_servers()

@@ -49,7 +49,7 @@ class TryTool:
         with Box('card try-form') as box:
             Text('h2', 'Try it')
             if off:
-                text_notice('wait', 'block', f'Unavailable here: {off.rstrip(".")}.')
+                text_notice('info', 'block', f'Unavailable here: {off.rstrip(".")}.')
             self._draw_notices()
             self._form = Form(tool.arguments, on_change=lambda: None)
             self._model = self._draw_model() if 'model' in tool.needs else None
@@ -79,10 +79,10 @@ class TryTool:
         tool = self._tool
         if tool.approval:
             text_notice(
-                'wait', 'front_hand', 'Agents need approval for each call. Here, your click is the approval.'
+                'info', 'front_hand', 'Agents need approval for each call. Here, your click is the approval.'
             )
         if tool.side_effects and tool.category not in CONFINED:
-            text_notice('wait', 'warning', 'It has side effects outside Hemicycle: a call from here is real.')
+            text_notice('info', 'warning', 'It has side effects outside Hemicycle: a call from here is real.')
         elif tool.side_effects:
             Text('p', 'It only changes files in your scratch folder.', 'muted')
         else:

@@ -102,7 +102,7 @@ class Heatmap:
             save_menu(lambda: self._shape, lambda: self.folded)
         with self._body:
             if not has_graphviz():
-                text_notice('wait', 'account_tree', GRAPHVIZ_MISSING)
+                text_notice('info', 'account_tree', GRAPHVIZ_MISSING)
             self._drawing = Diagram(
                 '',
                 title=shape.title,

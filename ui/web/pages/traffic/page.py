@@ -45,7 +45,7 @@ def register(backend: Backend) -> None:
             errors.unknown_pattern(backend, pattern)
             return
         title = pattern_class.title if pattern_class else (await backend().shape(runs.runs[0].id)).title
-        with frame(f'Traffic of {title}', here='/runs'):
+        with frame(f'Traffic of {title}', here='/runs', of_runs=True):
             page_head(
                 f'Traffic of {title}',
                 'Many runs on one diagram. Select a state or an edge to see its runs.',

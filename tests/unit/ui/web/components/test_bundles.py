@@ -10,7 +10,7 @@ from nicegui.client import templates
 from ui.web.components import theme
 from ui.web.components.assets import ASSETS
 from ui.web.components.elements import Code, Diagram
-from ui.web.components.loading.bundles import MODULES, STATIC, Bundles, join_modules
+from ui.web.components.loading.bundles import MODULES, STATIC, VUE, Bundles, join_modules
 
 ADDRESS = r'/hemicycle/(\w+)\.bundle\.js\?[0-9a-f]+'
 
@@ -30,7 +30,7 @@ def test_the_template_loads_bundles_instead_of_single_scripts(template):
     for name in ('socket.io', 'quasar.umd', 'nicegui.js', 'lang/', '"dompurify"'):
         assert name not in template, name
     assert re.findall(ADDRESS, template) == ['frame', 'everywhere']
-    assert template.count('| bundled') == template.count('| placed') == 2
+    assert (template.count('| bundled'), template.count('| placed')) == (3, 2)
 
 
 def test_components_are_loaded_from_bundles_where_possible(bundles):
@@ -48,6 +48,11 @@ def test_components_are_loaded_from_bundles_where_possible(bundles):
     ]
     early = bundles.rewrite_imports(urls, '')
     assert [re.findall(ADDRESS, url) for url in early] == [['charts'], ['runs'], ['everywhere'], []]
+    vue = f'/_nicegui/1/static/{VUE.name}'
+    assert re.fullmatch(ADDRESS, bundles.rewrite_imports([vue], '')[0])
+    assert re.fullmatch(
+        rf'{{"vue": "/below{ADDRESS}"}}', bundles.rewrite_imports(f'{{"vue": "/below{vue}"}}', '/below')
+    )
 
 
 def test_a_late_component_is_loaded_from_its_bundle(bundles):

@@ -30,7 +30,7 @@ def first_leaf(shape: Shape) -> str:
 @pytest.mark.parametrize('pattern', list(CATALOG.patterns))
 async def test_each_pattern_is_readable_as_a_whole(pattern, room):
     shape = CATALOG.draw(pattern)
-    drawn, _ = await fit(shape, room, active=(first_leaf(shape),))
+    drawn, _ = await fit(shape, room, fold_levels(shape, [first_leaf(shape)]))
     assert scale(drawn, room) >= MIN_SCALE
 
 
@@ -44,7 +44,7 @@ async def test_with_enough_room_edges_have_labels_and_charts_may_be_horizontal()
 
 
 async def test_manually_collapsed_states_stay_collapsed():
-    _, folded = await fit(LARGE, COLUMN, folded=frozenset({'implementing'}))
+    _, folded = await fit(LARGE, COLUMN, [frozenset({'implementing'})])
     assert folded == {'implementing'}
 
 
@@ -110,7 +110,7 @@ async def test_where_a_run_fails_a_line_leads_there(pattern, room):
 
 
 async def test_racers_are_drawn_in_order_and_aligned():
-    drawn, _ = await fit(CATALOG.draw('race'), COLUMN, folded=frozenset())
+    drawn, _ = await fit(CATALOG.draw('race'), COLUMN, [frozenset()])
     places = {
         path: tuple(map(float, place))
         for path, *place in re.findall(

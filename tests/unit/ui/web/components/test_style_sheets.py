@@ -1,4 +1,4 @@
-"""The one style sheet is quick to apply while text is streamed."""
+"""The style sheets are quick to apply while text is streamed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from ui.web.components import theme
 from ui.web.components.assets import ASSETS
-from ui.web.components.loading.first_paint import style_sheet
+from ui.web.components.loading.first_paint import own_styles, style_sheet
 
 HAS = re.compile(r':has\(((?:[^()]|\([^()]*\))*)\)')
 
@@ -41,7 +41,7 @@ def test_slow_selectors_are_found(sheet: str, is_found: bool) -> None:
 def test_has_looks_for_named_classes_only() -> None:
     """If one matches any element, each paragraph that a model streams makes browsers recompute the styles of
     everything that any `:has()` applies to: of `body`, and of all buttons."""
-    assert find_broad_arguments(style_sheet(theme.SHEETS, str)) == []
+    assert find_broad_arguments(style_sheet(theme.SHEETS, str) + own_styles(theme.RUN_SHEETS)) == []
 
 
 LITERAL = re.compile(r'font-size: (?!var\(|inherit)|font-weight: (?!400|var\()|font: \d')

@@ -5,7 +5,9 @@ import re
 from ui.web.components.assets import STYLES
 from ui.web.replay.marks import KINDS, UNDRAWN
 
-SHARED = {f'{name}.css' for name in ('base', 'diagram', 'conversation', 'frame', 'forms', 'dialogs')}
+SHARED = {
+    f'{name}.css' for name in ('base', 'diagram', 'conversation', 'frame', 'forms', 'dialogs', 'questions')
+}
 """Sheets for all pages."""
 
 

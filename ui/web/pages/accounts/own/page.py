@@ -75,7 +75,7 @@ class AccountPage:
                 Text('h2', 'Sessions')
                 Box('grow')
                 with Box(tag='form', method='post', action='/logout?everywhere=1'):
-                    button('Log out everywhere', kind='danger', type='submit')
+                    button('Log out everywhere', type='submit')
             self._sessions = Box()
 
     async def refresh(self) -> None:

@@ -30,7 +30,7 @@ def register(backend: Backend) -> None:
         except EngineError as error:
             errors.read_error(error)
             return
-        with frame(f'Fork tree · {info.title}'):
+        with frame(f'Fork tree · {info.title}', of_runs=True):
             number = len(list(family.members()))
             summary = f'{count(number, "run")}, each with the step it was forked at.'
             summary = summary if number > 1 else 'This run has no forks yet.'

@@ -34,7 +34,7 @@ def register(backend: Backend) -> None:
     async def page(group: str, blind: str = '') -> None:
         try:
             runs = (await backend().runs(RunQuery(tag=group, limit=2 * MAX_VARIANTS))).runs
-            with frame('Variants', wide=True):
+            with frame('Variants', wide=True, of_runs=True):
                 members = [run for run in reversed(runs) if run.options.get('group') == group]
                 await VariantBoard(backend, group, members).draw(blind=bool(blind))
         except EngineError as error:
@@ -59,7 +59,7 @@ class VariantBoard:
                     ui.label(f'from {parent} at {self._runs[0].parent_at}')
                 text_link(f'/runs/{self._runs[0].id}/family', 'Fork tree', 'small')
             Box('grow', 'span')
-            self._blind = ui.switch('Blind', value=blind, on_change=self._show_identities)
+            self._blind = ui.checkbox('Blind', value=blind, on_change=self._show_identities)
             self._blind.tooltip(
                 'Blind comparison: names are hidden and the order is random until you pick a winner'
             )

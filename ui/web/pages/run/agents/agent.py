@@ -72,7 +72,7 @@ class AgentPane:
                 self._enlarge = button('', icon='open_in_full', kind='quiet small', label='Enlarge pane')
                 self._enlarge.on('click', lambda: enlarge(state.path))
                 self._region.draw_pause()
-                self._stop = button('', icon='stop', kind='quiet small danger', label='Stop this agent')
+                self._stop = button('', icon='stop', kind='quiet small stop-agent', label='Stop this agent')
                 self._stop.on('click', self._ask_to_stop)
             with Box('agent-facts'):
                 self._path = ui.label().classes('chip mono')

@@ -36,7 +36,7 @@ class BreakpointsPanel:
             with Box('breakpoints-head') as self._head:
                 button('Add breakpoint', icon='add', kind='small').on('click', setting.add)
                 Box('grow', 'span')
-                self._clear = button('Remove all', kind='small quiet danger')
+                self._clear = button('Remove all', kind='small quiet')
                 self._clear.on('click', self._ask_to_clear)
             self._note = Text('p', '', 'muted small breakpoints-note')
             self._list = CachedElement()

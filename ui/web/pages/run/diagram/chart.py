@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from nicegui import ui
 from typing_extensions import override
 
-from ui.formatting.diagram.folding import composites_around
+from ui.formatting.diagram.folding import closed_states, composites_around, fold_levels
 from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, highlight
 from ui.formatting.steps import active_text
 from ui.formatting.values import status_text
@@ -45,8 +45,9 @@ class ChartPane(Pane):
         self._room: Room = COLUMN
         self._active: tuple[str, ...] = ()
         self._drawn = ''
-        self._fitted: frozenset[str] | None = None
+        self._fitted = frozenset[str]()
         """The composite states around the states that were active at the last layout."""
+        self._closed = closed_states(self._shape)
         self._moved_by_user = False
         """Whether a person has panned or zoomed it."""
         self._controller = context.debug_controller
@@ -65,7 +66,7 @@ class ChartPane(Pane):
                 self._size.on('click', self._enlarge)
             with Box('panel-body flat'):
                 if not has_graphviz():
-                    text_notice('wait', 'account_tree', GRAPHVIZ_MISSING)
+                    text_notice('info', 'account_tree', GRAPHVIZ_MISSING)
                 self._drawing = Diagram(
                     '',
                     title=self._shape.title,
@@ -81,9 +82,11 @@ class ChartPane(Pane):
 
     async def draw(self) -> None:
         """Lay out the chart for the available space, with the active states in sight."""
-        self._fitted = composites_around(self._shape, self._active)
-        folded = self._folds.folded if self._folds.by_user else None
-        drawn, folds = await fit(self._shape, self._room, folded=folded, active=self._active, cards=True)
+        opened = self._opens_agents
+        self._fitted = composites_around(self._shape, self._active, opened=opened)
+        by_user = self._folds.by_user
+        levels = [self._folds.folded] if by_user else fold_levels(self._shape, self._active, opened=opened)
+        drawn, folds = await fit(self._shape, self._room, levels, cards=True)
         if not self._folds.by_user:
             self._folds.show(folds)
         self.explanation.folded = self._folds.folded
@@ -107,23 +110,29 @@ class ChartPane(Pane):
     def stream(self, text: Mapping[str, Sequence[tuple[str, str]]]) -> None:
         self._cards.stream(text)
 
+    @property
+    def _opens_agents(self) -> bool:
+        """Whether active agents show their states: while a past step is debugged."""
+        return self.page.face == 'debug' and not self.page.moment.live
+
     def _show_cards(self, moment: Moment, now: float) -> None:
         self._drawing.show_cards(self._cards.texts(moment.view, now, live=moment.live))
 
     @override
     async def complete(self, moment: Moment) -> None:
-        """Lay the chart out again if active states would be out of sight."""
+        """Lay the chart out again if active states would be out of sight, or to close agents."""
         self._active = tuple(map(str, moment.view.active))
-        inside = composites_around(self._shape, self._active)
-        hidden = inside & self._folds.folded and inside != self._fitted
+        inside = composites_around(self._shape, self._active, opened=self._opens_agents)
+        hidden = inside & self._folds.folded or (self._fitted - inside) & self._closed
+        outdated = hidden and inside != self._fitted
         if not self._drawn or (
-            hidden and not (self._folds.by_user or self._moved_by_user or self.explanation.is_open)
+            outdated and not (self._folds.by_user or self._moved_by_user or self.explanation.is_open)
         ):
             await self.draw()
 
     async def _on_resize(self, width: int, height: int, by_user: bool) -> None:
         self._moved_by_user = by_user
-        if not by_user and (width, height) != self._room and self._fitted is not None:
+        if not by_user and (width, height) != self._room and self._drawn:
             self._room = (width, height)
             await self.draw()
 

@@ -28,7 +28,7 @@ class ApprovalBar(Pane):
             ui.icon('front_hand', size='18px')
             self._summary = Text('span', '', 'approval-bar-text')
             self._allow = button('Allow', kind='primary small answer', label='Allow once')
-            self._deny = button('Deny', kind='small danger answer', label='Deny')
+            self._deny = button('Deny', kind='small answer', label='Deny')
             self._reply = button('Answer', kind='primary small', requires='send')
             self._look = button('Look', kind='primary small look')
             for reveal in (self._reply, self._look):

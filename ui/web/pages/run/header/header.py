@@ -61,9 +61,7 @@ class Header(Pane):
                 self._retry = _draw_control(
                     'Retry', 'healing', menu.retry, 'Start a new run from the last good step'
                 )
-                self._cancel = _draw_control(
-                    'Cancel', 'stop', menu.cancel, 'Stop the run for good', kind='danger'
-                )
+                self._cancel = _draw_control('Cancel', 'stop', menu.cancel, 'Stop the run for good')
                 Controls(controller)
                 self._present = button('', icon='last_page', kind='to-present', aria_keyshortcuts='L')
                 self._present_text = Text('span', '')
@@ -158,10 +156,8 @@ class Header(Pane):
         self._time.set_text(duration(own_seconds(view, now)) if view.started else '')
 
 
-def _draw_control(
-    text: str, icon: str, act: Callable[[], Awaitable[None]], hint: str, kind: str = ''
-) -> ui.element:
-    control = button(text, icon=icon, kind=kind, requires=text.lower())
+def _draw_control(text: str, icon: str, act: Callable[[], Awaitable[None]], hint: str) -> ui.element:
+    control = button(text, icon=icon, requires=text.lower())
     control.tooltip(hint)
     control.on('click', act)
     return control

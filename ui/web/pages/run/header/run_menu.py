@@ -73,7 +73,7 @@ class RunMenu:
             reason = ui.input('Reason (optional)').props('outlined dense').classes('full')
             with Box('dialog-actions'):
                 _draw_answer(dialog, 'Keep running', False)
-                _draw_answer(dialog, 'Cancel run', True, 'danger')
+                _draw_answer(dialog, 'Cancel run', True, 'primary')
         if await await_answer(dialog):
             await notify_errors(self._conductor.cancel(self._info.id, str(reason.value or '')))
 
@@ -88,9 +88,7 @@ class RunMenu:
                 text_link(f'/runs/{self._info.id}/family', 'Fork tree', 'btn quiet', icon='account_tree')
                 text_link(f'/runs/{self._info.id}/review', 'Review and merge', 'btn quiet', icon='merge')
                 for face in actions:
-                    _draw_answer(
-                        dialog, face.text, face, 'quiet danger' if face == DELETE else 'quiet', face.icon
-                    )
+                    _draw_answer(dialog, face.text, face, 'quiet', face.icon)
             with Box('fold', 'details'):
                 Text('summary', 'Keyboard shortcuts')
                 with Box('keys', 'dl'):

@@ -217,16 +217,16 @@ def _list_judgements(value: Any) -> list[tuple[str, bool | None, str]]:
 
 def _draw_criterion(name: str, holds: bool | None, missing: str, *, evaluated: bool) -> None:
     icon, word, kind = {
-        True: ('check_circle', '', 'holds'),
+        True: ('check_circle', 'met', 'holds'),
         False: ('radio_button_unchecked', f'missing: {missing}', 'missing')
         if missing
         else ('remove_circle_outline', 'not needed', 'open'),
         None: ('schedule', 'not checked yet', 'open'),
     }[holds]
     with Box(f'criterion {kind}', 'li'):
-        ui.icon(icon, size='16px').props(f'role="img" aria-label="{"met" if holds else "not met"}"')
+        ui.icon(icon, size='16px')
         with Box():
             Text('span', (PHRASES.get(name) or name.replace('_', ' ')).capitalize(), 'criterion-name')
-            Text('span', word, 'criterion-word')
+            Text('span', word, 'visually-hidden' if holds else 'criterion-word')
             if evaluated:
                 Text('span', 'checked at this step', 'muted small')

@@ -37,7 +37,7 @@ def register(backend: Backend) -> None:
         except EngineError as error:
             errors.read_error(error)
             return
-        with frame(f'Review {mergeable.run.title}'):
+        with frame(f'Review {mergeable.run.title}', of_runs=True):
             page_head('Review and merge', mergeable.run.title or run, back=(f'/runs/{run}', 'Run'))
             if any(changes.values()):
                 Review(conductor, mergeable, changes)

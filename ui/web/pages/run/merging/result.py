@@ -165,7 +165,7 @@ class Result:
             return
         also = f' The files in {preview.checked_out} change with it.' if preview.checked_out else ''
         text = f'One commit is made on {preview.branch}.{also}'
-        if not await confirm(f'Merge into {preview.branch}?', text, yes='Merge', no='Cancel', kind='primary'):
+        if not await confirm(f'Merge into {preview.branch}?', text, yes='Merge', no='Cancel'):
             return
         composed = await self._find_composed()
         if composed is None:

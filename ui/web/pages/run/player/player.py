@@ -310,9 +310,9 @@ class Viewers:
         for index, element in enumerate(self._buttons):
             element.set_visibility(index < len(others))
             if index < len(others):
-                description = self._describe(others[index])
-                self._names[index].show(_brief(others[index]))
-                set_attributes(element, aria_label=description, title=description)
+                brief, description = _brief(others[index]), self._describe(others[index])
+                self._names[index].show(brief)
+                set_attributes(element, aria_label=f'{brief}, {description}', title=description)
         self._more.show(f'+{len(others) - MAX_VIEWERS}' if len(others) > MAX_VIEWERS else '')
         self._root.set_visibility(bool(others))
 

@@ -34,7 +34,7 @@ def register(backend: Backend) -> None:
 
     @serve_page('/wall')
     async def page(request: Request) -> None:
-        with frame('Agents side by side', wide=True), Box('wall-page'):
+        with frame('Agents side by side', wide=True, of_runs=True), Box('wall-page'):
             with Box('wall-head'):
                 Text('h1', 'Agents side by side')
                 text_link('/runs', 'All runs', 'small')

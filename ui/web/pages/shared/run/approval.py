@@ -56,7 +56,7 @@ class Approval:
             button('Allow for this run', requires='send').on('click', lambda: self._approve(always=True))
             self._reason = ui.input(label='Reason for denying').props('dense outlined').classes('grow')
             self._reason.on('keydown.enter', self._deny)
-            button('Deny', icon='block', kind='danger', requires='send').on('click', self._deny)
+            button('Deny', icon='block', kind='deny', requires='send').on('click', self._deny)
 
     def _draw_call(self, call: Mapping[str, Any]) -> None:
         tool = self._tools.get(str(call['name']))

@@ -69,7 +69,7 @@ class RunActions:
             BulkAction(text='Tag', icon='sell', act=self.tag, requires='annotate'),
             BulkAction(text='Star', icon='star', act=self.star, requires='annotate'),
             BulkAction(text='Pin', icon='push_pin', act=self.pin, requires='annotate'),
-            BulkAction(text='Delete', icon='delete', act=self.delete, requires='delete', kind='danger'),
+            BulkAction(text='Delete', icon='delete', act=self.delete, requires='delete'),
         )
         """The actions of the list for selected runs."""
         self.for_deleted = (
@@ -79,7 +79,6 @@ class RunActions:
                 icon='delete_forever',
                 act=self.purge,
                 requires='purge',
-                kind='danger',
             ),
         )
         """The actions of the trash for selected runs."""

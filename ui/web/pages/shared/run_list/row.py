@@ -152,7 +152,7 @@ def _show_number(place: Text, number: int, unit: str) -> None:
 
 
 def _problem_class(info: RunInfo) -> str:
-    if info.waiting or info.done_with_issues:
+    if info.waiting:
         return 'run-waits'
     return 'run-error' if info.status is Status.FAILED else 'run-reason' if info.error else ''
 
@@ -202,7 +202,6 @@ class RunMenu:
                     'Delete permanently',
                     'purge',
                     lambda: self._actions.purge([info]),
-                    'danger',
                 )
             else:
                 self._draw(info)
@@ -230,8 +229,8 @@ class RunMenu:
         _draw_item(*EDIT, 'annotate', lambda: self._actions.edit(info))
         short_entries(info)
         if not info.status.ended:
-            _draw_item('stop_circle', 'Cancel run', 'cancel', lambda: self._actions.cancel(info), 'danger')
-        _draw_item(*DELETE, 'delete', lambda: self._actions.delete([info]), 'danger')
+            _draw_item('stop_circle', 'Cancel run', 'cancel', lambda: self._actions.cancel(info))
+        _draw_item(*DELETE, 'delete', lambda: self._actions.delete([info]))
 
     def _on_close(self, opened: ui.menu) -> None:
         if self._open is opened:
@@ -239,13 +238,11 @@ class RunMenu:
         opened.delete()
 
 
-def _draw_item(
-    icon: str, text: str, requires: str, action: Callable[[], Awaitable[None]], kind: str = ''
-) -> None:
+def _draw_item(icon: str, text: str, requires: str, action: Callable[[], Awaitable[None]]) -> None:
     """Draw an entry, if the caller has the permission it requires."""
     if not is_permitted(requires):
         return
-    with Box(f'menu-item {kind}', 'button', type='button', role='menuitem') as element:
+    with Box('menu-item', 'button', type='button', role='menuitem') as element:
         _draw_entry(icon, text)
     element.on('click', action)
 

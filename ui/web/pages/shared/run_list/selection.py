@@ -108,7 +108,6 @@ class BulkAction:
     act: Callable[[Sequence[RunInfo]], Awaitable[object]]
     requires: str
     """The conductor operation it performs; it is offered only to callers who may perform that."""
-    kind: str = ''
     min_runs: int = 1
     max_runs: int | None = None
     """`min_runs` and `max_runs` are the numbers of runs it accepts."""
@@ -126,7 +125,7 @@ class BulkBar:
             for action in actions:
                 if not is_permitted(action.requires):
                     continue
-                action_button = button(action.text, icon=action.icon, kind=f'small {action.kind}')
+                action_button = button(action.text, icon=action.icon, kind='small')
                 action_button.on('click', lambda action=action: self._perform(action))
                 self._buttons.append((action, action_button))
             Box('grow')

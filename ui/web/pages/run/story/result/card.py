@@ -22,9 +22,13 @@ FORK = 'Its pattern is not available here: the run can be read, but not retried.
 
 
 class ResultCard(Pane):
-    """Drawn when a run has ended, also in the past at its last step; before, there is nothing."""
+    """Drawn when a run has ended, also in the past at its last step; before, there is nothing.
+
+    Only in Watch: in Debug nothing may move, and its whole height is for what agents and states did.
+    """
 
     place = 'story'
+    faces = ('watch',)
     panel = PANEL
 
     def __init__(self, page: RunPage) -> None:

@@ -4,7 +4,7 @@ from engine import Status
 from engine.configuration import Configuration
 from engine.journal import Retention
 from engine.records import RunId
-from tests.pages.test_runs import keep
+from tests.pages.app.test_runs import keep
 from tests.support.pages.clicks import click, see
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -45,6 +47,26 @@ RESPONSE_SECONDS = 60.0
 """Seconds; with NiceGUI's default of 3, pages become errors on a busy machine."""
 
 
-def serve_page(path: str) -> ui.page:
-    """Decorate the function that draws the page at `path`."""
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A page, or a part of one, with a fixed address: where the palette leads."""
+
+    path: str
+    title: str
+    is_offered: Callable[[], bool]
+
+
+PLACES: dict[str, Place] = {}
+"""By path, as the pages are registered."""
+
+
+def add_place(path: str, title: str, offered: Callable[[], bool] = lambda: True) -> None:
+    """Have the palette lead to `path`; `offered` says whether the server and the caller have it."""
+    PLACES[path] = Place(path, title, offered)
+
+
+def serve_page(path: str, title: str = '', *, offered: Callable[[], bool] = lambda: True) -> ui.page:
+    """Decorate the function that draws the page at `path`; with a title, it is a place (`add_place`)."""
+    if title:
+        add_place(path, title, offered)
     return ui.page(path, response_timeout=RESPONSE_SECONDS)

@@ -15,8 +15,8 @@ def digest(result: Result) -> Result:
     """Return a result in small: without prose, which gives the outcome if there is no other."""
     blocks = (*result.main, *result.aside)
     prose = next((excerpt(block.text) for block in blocks if isinstance(block, Prose) and block.text), '')
-    shortened = filter(None, map(_shorten, blocks))
-    return Result(headline=result.headline or prose, main=tuple(shortened)[:1])
+    shortened = [block for block in map(_shorten, blocks) if block is not None]
+    return Result(headline=result.headline or prose, main=tuple(shortened[:1]))
 
 
 def _shorten(block: Block) -> Block | None:

@@ -30,10 +30,10 @@ def register(backend: Backend) -> None:
     """Serve the page."""
     attentions = AttentionFeed(backend)
 
-    @serve_page('/')
+    @serve_page('/', 'Home')
     async def home() -> None:
         attention = attentions()
-        with frame('Home', here='/'):
+        with frame(here='/'):
             has_runs = await _has_any_runs(backend)
             if has_runs:
                 Text('h1', 'Home', 'visually-hidden')

@@ -32,9 +32,9 @@ POLL_SECONDS = 2.0
 def register(backend: Backend) -> None:
     """Serve `/wall`, with the picked runs in the address (`?runs=a,b`); by default all live runs."""
 
-    @serve_page('/wall')
+    @serve_page('/wall', 'Agents side by side')
     async def page(request: Request) -> None:
-        with frame('Agents side by side', wide=True, of_runs=True), Box('wall-page'):
+        with frame(wide=True, of_runs=True), Box('wall-page'):
             with Box('wall-head'):
                 Text('h1', 'Agents side by side')
                 text_link('/runs', 'All runs', 'small')

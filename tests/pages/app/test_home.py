@@ -4,7 +4,7 @@ from nicegui import ui
 
 from engine import Status
 from engine.records import Fault, RunId, RunQuery
-from tests.pages.runs.test_runs import keep
+from tests.pages.app.test_runs import keep
 from tests.support.pages.clicks import click, see
 from ui.web.pages.shared.launching.samples import samples
 

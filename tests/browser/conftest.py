@@ -110,13 +110,14 @@ def windows(browser: Browser) -> Windows:
 def home_window(windows: Windows, server: Server) -> Iterator[Window]:
     window = windows.open(1440, 900, 'light')
     window.page.goto(server.url)
+    window.page.add_style_tag(url=f'{server.url}/runs.css')
     yield window
     windows.close(window)
 
 
 @pytest.fixture
 def home(home_window: Window, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """The home page, loaded once per module, for tests that call its scripts directly."""
+    """The home page with the styles of runs, loaded once per module, for tests that call scripts directly."""
     failed = request.session.testsfailed
     yield home_window.page
     home_window.reusable &= request.session.testsfailed == failed

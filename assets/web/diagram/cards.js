@@ -1,11 +1,11 @@
 // The card of an agent: its name, its state, tokens and time, and a line of what it does. Its size never changes.
+import { DURATION } from "/hemicycle/diagram/viewport.js";
 import { boxOf } from "/hemicycle/diagram/overlays.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const INSET = 11, LINES = [17, 32, 46]; // units from the card's left edge, and of baselines from its top
 const MIN_HEIGHT = 50; // units of a state that has room for three lines
 const GAP = 10; // units between the state and what is to its right
-const DURATION = 400; // milliseconds of a dot on an edge
 const pen = document.createElement("canvas").getContext("2d");
 
 // The text, shortened at its end to fit a width; measured without a layout.

@@ -4,7 +4,7 @@ import { MIN_SCALE } from "/hemicycle/diagram/minimap.js";
 const MAX_SCALE = 1.6; // of a small drawing
 const DEBOUNCE = 150; // milliseconds before a new size is reported
 const MARGIN = 14; // units around the elements brought into view
-const DURATION = 180; // milliseconds of a movement
+export const DURATION = 240; // milliseconds of a movement, as in base.css
 
 const numbers = (root) => root.getAttribute("viewBox").split(/\s+/).map(Number);
 const contains = ([x, y, w, h], [left, top, right, bottom]) => x <= left && y <= top && x + w >= right && y + h >= bottom;

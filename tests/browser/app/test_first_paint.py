@@ -71,7 +71,7 @@ def test_the_first_text_appears_quickly_on_a_slow_connection(page, server):
 def test_the_page_of_an_ended_run_is_small_and_does_not_shift(page, server):
     url = server.sample('pipeline', 'Event sourcing')
     sizes = record_sizes(page)
-    page.goto(url)
+    page.goto(f'{url}?face=watch')
     expect(page.locator('.result-card.shown')).to_be_visible()
     page.wait_for_load_state('networkidle')
     assert sum(sizes) < RUN_KILOBYTES * 1000

@@ -111,7 +111,7 @@ def test_a_view_moved_by_hand_stays_until_released(page, run):
     page.evaluate("window.before = document.querySelector('.diagram svg')")
     page.keyboard.press('End')
     expect(page).to_have_url(re.compile(r'/runs/\w+$'))
-    assert middle_state(page) == looked_at
+    assert looked_at.startswith(middle_state(page))  # the agents of the past step have been collapsed
     page.get_by_role('button', name='Expanded states').click()
     page.get_by_role('dialog', name='Expanded states').get_by_role('button', name='None', exact=True).click()
     page.keyboard.press('Escape')

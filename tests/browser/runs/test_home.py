@@ -13,6 +13,7 @@ FITTED = """() => {
 """Whether the chart is laid out for its current size, and will not be redrawn."""
 
 
+HEIGHTS = 'all => all.map((one) => one.getBoundingClientRect().height)'
 BOXES = 'all => all.map((one) => one.getBoundingClientRect().toJSON())'
 
 
@@ -72,7 +73,8 @@ def test_titles_have_room_and_patterns_are_grouped_and_a_few_keys_away(page, ser
     for width in (390, 1024, 1280):
         page.set_viewport_size({'width': width, 'height': 768})
         expect(title).to_be_visible()
-        assert title.evaluate('(one) => one.parentElement.clientWidth') >= 200, width
+        assert title.evaluate('(one) => one.getBoundingClientRect().width') >= 200, width
+        assert max(page.locator('.run').evaluate_all(HEIGHTS)) <= 52, width
 
     for key in ('Tab', 'Tab', 'Enter'):
         page.keyboard.press(key)

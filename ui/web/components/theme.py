@@ -33,8 +33,8 @@ NAVIGATION = ('/', '/runs', '/inbox', '/tools', '/settings')
 """The main navigation."""
 
 SHEETS = (
-    *('base', 'diagram', 'frame', 'forms', 'dialogs', 'questions', 'run/story', 'run/result'),
-    *(f'pages/{name}' for name in ('home', 'tools', 'settings', 'runs', 'accounts', 'inbox')),
+    *('base', 'diagram', 'frame', 'pages/home', 'forms', 'pages/tools', 'pages/settings', 'pages/runs'),
+    *('dialogs', 'pages/accounts', 'questions', 'run/story', 'run/result', 'pages/inbox'),
 )
 """The style sheets of every page; later ones take precedence."""
 RUN_SHEETS = (

@@ -98,6 +98,7 @@ except for fields that a person types into. Redrawing a page takes half as long.
 _SCRIPT = re.compile(
     r'^ *<script defer src="[^"]*/static/(socket\.io|quasar|nicegui|lang/)[^"]*"></script>\n', re.MULTILINE
 )
+_MOUNT = 'app.mount("#app");'
 _SANITIZER = 'import DOMPurify from "dompurify";'
 _COMPONENT = re.compile(r'import \{ default as (\w+) \} from "[^"]*?/components/([^"]+)";')
 
@@ -133,6 +134,7 @@ class Bundles:
         source = source.replace(_SANITIZER, sanitizer)
         for part in ('imports', 'js_imports'):
             source = source.replace(f'{{{{ {part} | safe }}}}', f'{{{{ {part} | bundled(prefix) | safe }}}}')
+        source = source.replace(_MOUNT, f'await dressed;\n      {_MOUNT}')
         for part in ('head_html', 'body_html'):
             source = source.replace(f'{{{{ {part} | safe }}}}', f'{{{{ {part} | placed(prefix) | safe }}}}')
         return source.replace('in js_imports_urls %}', 'in js_imports_urls | bundled(prefix) %}')

@@ -79,14 +79,21 @@ addEventListener('load', () => {
 """
 """Removes the first words once the page is drawn: the DOM must have only one `main`."""
 DRESS = """
-const dress = () => {
-  const sheets = [...document.querySelectorAll('link[media=print]')];
-  if (document.body && sheets.every((one) => one.sheet)) sheets.forEach((one) => { one.media = 'all'; });
-};
-document.addEventListener('load', dress, true);
-document.addEventListener('DOMContentLoaded', dress);
+const dressed = new Promise((done) => {
+  const dress = ({ type, target }) => {
+    if (type === 'error' && target.media === 'print') target.remove();
+    const sheets = [...document.querySelectorAll('link[media=print]')];
+    if (!document.body || !sheets.every((one) => one.sheet)) return;
+    sheets.forEach((one) => { one.media = 'all'; });
+    done();
+  };
+  for (const event of ['load', 'error', 'DOMContentLoaded']) document.addEventListener(event, dress, true);
+});
 """
-"""Applies the style sheets together, once the last has arrived: they load in parallel with the scripts."""
+"""Applies the style sheets together, once the last has arrived: they load in parallel with the scripts.
+
+The page is drawn after that (see `Bundles`), since what it draws measures itself, and reads its colours.
+"""
 
 
 class _TemplateLoader(jinja2.BaseLoader):

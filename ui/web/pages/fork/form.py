@@ -179,7 +179,6 @@ class ForkForm:
             f'Variants {same} make the same changes, so they differ only by chance.',
             yes='Start anyway',
             no='Cancel',
-            kind='primary',
         ):
             return
         self._busy = True

@@ -20,7 +20,7 @@ from ui.web.routing import serve_page
 POLL_SECONDS = 2.0
 MAX_MESSAGES = 100
 STATES = {'': 'All', 'due': 'Pending', 'sent': 'Sent', 'failed': 'Failed'}
-PILLS = {'due': ('Pending', 'waiting'), 'sent': ('Sent', 'done'), 'failed': ('Failed', 'failed')}
+PILLS = {'due': ('Pending', 'running'), 'sent': ('Sent', 'done'), 'failed': ('Failed', 'failed')}
 
 
 def register(backend: Backend) -> None:

@@ -33,7 +33,7 @@ TICKS = {
     'started': ('Started', 'done'),
     'skipped': ('Skipped', 'cancelled'),
     'missed': ('Missed', 'cancelled'),
-    'buffered': ('Waiting', 'waiting'),
+    'buffered': ('Waiting', 'paused'),
     'failed': ('Failed', 'failed'),
 }
 

@@ -88,7 +88,7 @@ class CommandSandbox:
             )
             return
         self._pill.show('Off' if not self._sandbox.unsafe else 'Not installed')
-        self._pill.classes('failed' if self._sandbox.unsafe else 'waiting')
+        self._pill.classes('failed' if self._sandbox.unsafe else 'cancelled')
         self._status.show(f'{problem} Then restart the server.')
         if self._sandbox.unsafe:
             with self._loud, notice('fail', 'gpp_maybe'):

@@ -30,6 +30,7 @@ def test_the_template_loads_bundles_instead_of_single_scripts(template):
     for name in ('socket.io', 'quasar.umd', 'nicegui.js', 'lang/', '"dompurify"'):
         assert name not in template, name
     assert re.findall(ADDRESS, template) == ['frame', 'everywhere']
+    assert re.search(r'await dressed;\s+app\.mount', template)
     assert (template.count('| bundled'), template.count('| placed')) == (3, 2)
 
 

@@ -145,13 +145,11 @@ class Wall:
         self._update()
 
     def _update(self) -> None:
-        has_updates = False
         with batch_updates():
-            for run in list(self._runs.values()):
-                has_updates |= run.show_updates(
-                    MAX_PANES - sum(len(other.panes) for other in self._runs.values())
-                )
+            has_updates = self._show_updates()
             more = any(run.count_missing() for run in self._runs.values()) and self._make_room()
+            if more:  # at once: a wall with a gap would say that agents are missing
+                self._show_updates()
         outdated = any(run.is_outdated for run in self._runs.values())
         self._pace.record_refresh(
             has_updates=has_updates,
@@ -169,6 +167,15 @@ class Wall:
             'hide a run to see the others' if missing else '',
         ]
         self._status.show(' · '.join(filter(None, words)) if panes else '')
+
+    def _show_updates(self) -> bool:
+        """Show what is new in all runs; return whether anything is."""
+        has_updates = False
+        for run in list(self._runs.values()):
+            has_updates |= run.show_updates(
+                MAX_PANES - sum(len(other.panes) for other in self._runs.values())
+            )
+        return has_updates
 
     def _make_room(self) -> bool:
         """If the wall is full, remove a pane of an idle agent, of ended runs first."""

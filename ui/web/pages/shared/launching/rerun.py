@@ -33,7 +33,7 @@ async def _confirm(conductor: Conductor, info: RunInfo, at: int, variation: Fork
     if forecast is None:
         return False
     return await confirm(
-        f'{yes}?', f'{EXPLANATION} {forks.cost_sentence([forecast])[1]}', yes=yes, no='Cancel', kind='primary'
+        f'{yes}?', f'{EXPLANATION} {forks.cost_sentence([forecast])[1]}', yes=yes, no='Cancel'
     )
 
 

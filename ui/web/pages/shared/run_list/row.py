@@ -68,8 +68,8 @@ class RunRow:
                     self._title = Text('span', '', 'run-title', dir='auto')
                     with Box('run-notes', 'span'):
                         Text('span', pattern, 'run-pattern')
+                        self._problem = Text('span', '')
                         self._details = Box('run-details', 'span')
-                    self._problem = Text('span', '')
                 self._bytes = Text('span', '', 'run-bytes num', title='Size: history, files and recording')
                 self._steps = Text('span', '', 'run-steps num')
                 self._tokens = Text('span', '', 'run-tokens num')

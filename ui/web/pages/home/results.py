@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+
 from nicegui import ui
 
 from engine import EngineError, Status
@@ -11,13 +14,15 @@ from ui.formatting.results.blocks import Result
 from ui.formatting.results.digest import digest
 from ui.formatting.results.result import read_result
 from ui.formatting.steps import duration, origin_text
-from ui.formatting.values import ago, exact
+from ui.formatting.values import ago, as_sentence, exact
 from ui.web.components.theme import button, empty_state, pill, section_head, text_notice
 from ui.web.components.widgets import Box, CachedElement, Text, draw_changes, text_link
 from ui.web.exports.importer import ImportDialog
 from ui.web.pages.shared.run.result_blocks import draw_block
 
 POLL_SECONDS = 1.0
+MAX_FIRST_WAIT = 0.5
+"""Seconds; cards that grow later would move what is below them."""
 ENDED = RunQuery(status=(Status.DONE, Status.FAILED), limit=4, pins_first=True)
 
 Card = tuple[str, str, Status, str, bool]
@@ -44,9 +49,11 @@ class LatestResults:
         """The list, for a link that skips to it."""
 
     async def load(self) -> None:
-        """Load the cards and start polling; results are read once the page is shown."""
+        """Load the cards and start polling; results that take long are read once the page is shown."""
         await self._poll()
-        ui.timer(0, self._read_results, once=True)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(MAX_FIRST_WAIT):
+                await self._read_results()
         ui.timer(POLL_SECONDS, self._refresh, immediate=False)
 
     async def _refresh(self) -> None:
@@ -107,7 +114,7 @@ class LatestResults:
                 )
                 Text('span', ' · '.join(filter(None, facts)))
                 self._times[run] = Text('time', '', 'num', title=exact(info.updated))
-            if outcome := error or result.headline:
+            if outcome := as_sentence(error) or result.headline:
                 Text('p', outcome, 'result-small-outcome', dir='auto')
             for block in result.main:
                 draw_block(block, None)

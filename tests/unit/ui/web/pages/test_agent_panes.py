@@ -12,7 +12,7 @@ from engine.records import RunId, Spending, StatePath, Usage, View
 from engine.statechart.shape_builder import build_shape
 from ui.formatting.files import diff_rows, preview, size
 from ui.formatting.tool_calls import BatchTime, CallContext, argument_problem, call_block
-from ui.formatting.usage import cost_text, token_count, usage_rows, usage_summary
+from ui.formatting.usage import cost_text, token_count, usage_notes, usage_rows, usage_summary
 from ui.web.pages.run.agents.regions import columns_for, lay_out_panes, parallel_agents, parallel_states
 from ui.web.replay.history import History, latest
 

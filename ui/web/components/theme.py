@@ -139,7 +139,7 @@ def frame(
         keys: the page's own keys and what they do, for the list that `?` shows.
     """
     title = title or PLACES[ui.context.client.page.path].title
-    navigation = [(path, PLACES[path].title) for path in NAVIGATION]
+    navigation = [(path, PLACES[path].title) for path in NAVIGATION if path in PLACES]
     ui.page_title(f'{title} · Hemicycle')
     if of_runs:
         ui.add_head_html(app.state.run_sheet)

@@ -43,8 +43,8 @@ def draw_account_menu(backend: Backend) -> None:
                 Text('strong', caller.name)
                 Text('span', caller.role.value, 'muted small')
             with Box('account-links'):
-                for place in map(PLACES.__getitem__, (ACCOUNT, ACCOUNTS, AUDIT)):
-                    if place.is_offered():
+                for path in (ACCOUNT, ACCOUNTS, AUDIT):
+                    if (place := PLACES.get(path)) and place.is_offered():
                         text_link(place.path, place.title)
                 with Box(tag='form', method='post', action='/logout'):
                     button('Log out', type='submit')

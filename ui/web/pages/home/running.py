@@ -60,6 +60,8 @@ class Running:
                 del known[run]
         now = self._backend().clock.now()
         for info in page.runs:
+            if self._section.is_deleted:
+                return
             self._lines[info.id][1].show(f'step {info.seq} · {duration(now - info.created)}')
             await self._tell(info)
 
@@ -74,7 +76,7 @@ class Running:
         except EngineError:
             return  # deleted meanwhile, or unreadable: its page says why
         self._shapes[info.id] = shape
-        if info.id in self._lines:
+        if info.id in self._lines and not self._section.is_deleted:
             self._lines[info.id][0].show(live_line(tell_work(view, shape, partial(agent_name, shape))))
 
     def _draw(self, drawn: tuple[str, str, Status]) -> ui.element:

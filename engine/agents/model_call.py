@@ -43,7 +43,7 @@ class ModelReply:
     @property
     def real_model(self) -> str:
         """The name of the model, to name in errors; '' if it is simulated."""
-        return '' if self.data['source'] == 'simulated' else str(self.data['model'])
+        return '' if self.data['source'] in ('simulated', 'stubbed') else str(self.data['model'])
 
 
 async def call_with_fallback(names: tuple[str, ...], request: ModelRequest, activity: Activity) -> ModelReply:
@@ -78,7 +78,7 @@ async def call_with_fallback(names: tuple[str, ...], request: ModelRequest, acti
             continue
         used = _usage_of(model, request, accumulator)
         usage_by_model[name] = usage_by_model.get(name, Usage()) + used
-        data = _reply_data(model, name, accumulator)
+        data = _reply_data(_source(model, request), name, accumulator)
         data['usage'] = usage_to_dict(reduce(add, usage_by_model.values()))
         if failed:
             data |= {'failed': failed, 'spent': by_model(usage_by_model)}
@@ -169,7 +169,7 @@ def _usage_of(
         used = evolve(used, source=guess.source)
     else:
         used = evolve(reported, calls=1)
-    if _source(model) != 'live':
+    if _source(model, request) != 'live':
         return used
     cost = accumulator.completed.cost if accumulator.completed else None
     if cost is None and (price := getattr(model, 'price', None)):
@@ -177,13 +177,17 @@ def _usage_of(
     return evolve(used, unpriced=1) if cost is None else evolve(used, dollars=cost)
 
 
-def _source(model: Model) -> Origin:
-    return 'replayed' if isinstance(model, ReplayedModel) else 'simulated' if model.simulated else 'live'
+def _source(model: Model, request: ModelRequest) -> Origin:
+    if isinstance(model, ReplayedModel):
+        return 'replayed'
+    if request.hints.stubs:
+        return 'stubbed'
+    return 'simulated' if model.simulated else 'live'
 
 
-def _reply_data(model: Model, name: str, accumulator: MessageAccumulator) -> ReplyData:
+def _reply_data(source: Origin, name: str, accumulator: MessageAccumulator) -> ReplyData:
     end = accumulator.completed
-    data: ReplyData = {'model': name, 'source': _source(model)}
+    data: ReplyData = {'model': name, 'source': source}
     if end and end.reason == 'length':
         data['finish'] = 'length'
     return data

@@ -9,7 +9,7 @@ from typing import Any, cast
 from engine.records.payloads import UsageData
 from engine.records.usage import SOURCES, Origin, Spending, Usage
 
-ORIGINS: tuple[Origin, ...] = ('live', 'simulated', 'replayed')
+ORIGINS: tuple[Origin, ...] = ('live', 'simulated', 'stubbed', 'replayed')
 COUNTS = ('input', 'output', 'calls', 'cached', 'written', 'reasoning', 'unpriced')
 MAX_COUNT = 10**12
 """Maximum count or dollars in one step; more is nonsense, and the sum would not fit a database."""

@@ -11,7 +11,9 @@ from engine.models.registry import (
     EndpointInfo,
     ModelRegistry,
 )
+from engine.models.stubs import StubFile, read_stub_file, stubs_for, write_stubs
 from engine.models.usage_estimate import CHARACTERS_A_TOKEN
+from engine.models.yaml_lines import QuickLoader
 from engine.records.effort import EFFORT_LEVELS, EFFORT_SYNTAX, is_effort
 
 __all__ = [
@@ -26,8 +28,13 @@ __all__ = [
     'EndpointHealth',
     'EndpointInfo',
     'ModelRegistry',
+    'QuickLoader',
+    'StubFile',
     'Waiting',
     'candidate_models',
     'endpoints_file',
     'is_effort',
+    'read_stub_file',
+    'stubs_for',
+    'write_stubs',
 ]

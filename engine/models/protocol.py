@@ -60,6 +60,8 @@ class Hints:
     turn: int = 0
     attempt: int = 1
     seed: int = 0
+    stubs: tuple[Any, ...] = ()
+    """The visits that stubs have for the agent; see `engine.models.stubs`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

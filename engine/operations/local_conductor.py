@@ -39,6 +39,7 @@ from engine.runtime.live_runs import LiveRuns
 from engine.runtime.run_control import RunControl
 from engine.runtime.run_factory import initial_state, new_run_info, unknown_names
 from engine.runtime.run_recordings import Recordings
+from engine.runtime.stubs import check_stubs
 from engine.statechart.pattern import Pattern
 from engine.workspace.git.worktree import has_worktree, listed_files
 from engine.workspace.project import missing_projects, oversized_projects
@@ -234,6 +235,7 @@ class LocalConductor:
         by_role = {name: getattr(launch, name) for name in ('models', 'effort', 'instructions', 'tools')}
         if wrong := unknown_names(workflow, self.services, by_role=by_role, tools=launch.tools):
             raise InvalidInput(wrong)
+        launch = replace(launch, stubs=check_stubs(workflow, launch.stubs))
         workflow.instruction_overrides = dict(launch.instructions)
         chart, state = self._live.charts.of(workflow), initial_state(workflow)
         breakpoints = validate_breakpoints(launch.breakpoints, chart.shape, pattern.Memory.model_fields)

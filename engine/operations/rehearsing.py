@@ -22,10 +22,14 @@ class Rehearsing(Protocol):
             Mapping[str, Any] | None,
             Field(description='Parameters that the chart depends on; others have their defaults.'),
         ] = None,
+        stubs: Annotated[
+            Mapping[str, Any] | None,
+            Field(description='Answers of agents, by agent or role, one for each visit.'),
+        ] = None,
     ) -> Rehearsal:
         """Check the chart of a pattern, and find a way to each of its states. Nothing is run.
 
         Raises:
             UnknownPattern
-            InvalidInput: names each parameter that is wrong.
+            InvalidInput: names each parameter that is wrong, or each field of an answer.
         """

@@ -15,6 +15,8 @@ from engine.records.frozen import Label
 from engine.records.run_info import MAX_TAG, MAX_TAGS, MAX_TITLE, Approvals, RunInfo
 from engine.records.usage import Budget
 
+MAX_STUBS = 1_000
+"""Maximum number of agents with stubs."""
 Tag = Annotated[str, Field(max_length=MAX_TAG)]
 APPROVALS: Final = Label(
     'Tool approval',
@@ -75,6 +77,8 @@ class Launch:
     """Lets the run be replayed later, offline and for free. Keys are not recorded."""
     replay: Annotated[str, Field(max_length=100)] = ''
     """The run whose recording answers instead of the models."""
+    stubs: Annotated[Mapping[str, tuple[Any, ...]], Field(max_length=MAX_STUBS)] = field(default_factory=dict)
+    """Answers given to agents instead of asking a model: by agent or role, one for each visit."""
     seed: Annotated[int, Field(ge=0, le=2**31 - 1), Label('Seed')] = 0
     """A simulated run repeats exactly with the same seed and input."""
     paused: StrictBool = False
@@ -98,6 +102,8 @@ class Launch:
             raise InvalidInput(
                 {'record': 'a replay cannot be recorded: it would be the same recording again'}
             )
+        if launch.stubs and launch.replay:
+            raise InvalidInput({'stubs': 'a replay answers from its recording'})
         return launch
 
     @classmethod

@@ -16,8 +16,8 @@ SOURCES = ('provider', 'estimated', 'missing')
 """Where the numbers come from, the most reliable first."""
 SUMMED = ('input', 'output', 'calls', 'cached', 'written', 'reasoning', 'dollars', 'unpriced')
 
-Origin = Literal['live', 'simulated', 'replayed']
-"""Where a reply comes from: a provider, a simulated model, or a recording."""
+Origin = Literal['live', 'simulated', 'stubbed', 'replayed']
+"""Where a reply comes from: a provider, a simulated model, the run's stubs, or a recording."""
 
 
 @fast_init

@@ -9,6 +9,7 @@ from engine.runtime.feed import Feed, Item
 from engine.runtime.live_runs import LiveRuns
 from engine.runtime.run import Run
 from engine.runtime.run_factory import ACTOR, acting_as, new_run_id
+from engine.runtime.stubs import check_stubs, turn_problems
 from engine.runtime.world.timeouts import TimerSnapshot
 
 __all__ = [
@@ -23,7 +24,9 @@ __all__ = [
     'Run',
     'TimerSnapshot',
     'acting_as',
+    'check_stubs',
     'new_run_id',
     'parse_condition',
     'region_of',
+    'turn_problems',
 ]

@@ -37,6 +37,7 @@ from engine.records.jsonable import clip, refuse_nul, to_jsonable
 from engine.records.run_info import tidy
 from engine.records.shape import is_active
 from engine.runtime.activity import Services
+from engine.runtime.stubs import all_stubbed
 from engine.statechart.chart import Chart
 from engine.statechart.chart_builder import build_chart
 from engine.statechart.pattern import Pattern, validation_problems
@@ -143,8 +144,8 @@ def new_run_info(
     refuse_nul({'title': launch.title, 'tags': launch.tags, **options})
     if replayed_run is None:
         check_options(services, models, options)
-    elif 'effort' in replayed_run.options:
-        options['effort'] = replayed_run.options['effort']
+    else:
+        options |= {name: replayed_run.options[name] for name in REPLAYED if name in replayed_run.options}
     return RunInfo(
         id=new_run_id(),
         pattern=pattern.name,
@@ -156,7 +157,9 @@ def new_run_info(
         budget=normalize_budget(launch.budget),
         created=now,
         updated=now,
-        simulated=replayed_run.simulated if replayed_run else check_simulated(services, models),
+        simulated=replayed_run.simulated
+        if replayed_run
+        else check_simulated(services, models) or all_stubbed(pattern, launch.stubs),
         tags=tuple(dict.fromkeys(filter(None, map(tidy, launch.tags)))),
         author=ACTOR.get(),
         private=launch.private,
@@ -354,6 +357,8 @@ def outside_event(name: str, at: str, data: Mapping[str, Any] | None, key: str) 
         raise InvalidInput({'data': f'it is not JSON: {error}'}) from None
 
 
+REPLAYED = ('effort', 'stubs')
+"""Options of a run that its replay has, too: they decide which calls are made."""
 NOT_INHERITED = ('kind', 'group', 'play', 'begins', 'paused', 'breakpoints')
 """Options that derived runs do not inherit: the run's origin, the tag it shares with variants, what it
 replays of its parent, the data of its first step, whether it starts paused, and its breakpoints."""

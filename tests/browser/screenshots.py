@@ -184,6 +184,7 @@ def addresses(server: Server, run: str, others: dict[str, str], filled: dict[str
         'compare': f'{server.url}/compare?a={ids[0]}&b={ids[1]}',
         'review': f'{others["race"]}/review',
         'traffic': f'{server.url}/patterns/pipeline/traffic',
+        'simulator': f'{server.url}/patterns/pipeline/simulate',
         'tool': f'{server.url}/tools/calculator',
         'question': f'{server.url}/inbox/{filled["question"]}',
         'missing': f'{server.url}/runs/missing',

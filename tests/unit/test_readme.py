@@ -124,6 +124,12 @@ async def test_an_agent_returns_a_job_with_its_answer(capsys, monkeypatch):
     assert 'small tools' in capsys.readouterr().out
 
 
+def test_a_chart_is_simulated_as_the_guide_shows(capsys):
+    (block,) = (block for block in BLOCKS if 'Simulator(' in block)
+    exec(compile(block.replace('hemicycle.engine', 'engine'), 'patterns.md', 'exec'), {'__name__': 'readme'})
+    assert capsys.readouterr().out.startswith("('analyzing.thinking',) {'researching': [{'findings':")
+
+
 async def test_a_tool_is_an_async_function(tmp_path):
     (block,) = (block for block in BLOCKS if '@tool' in block)
     names: dict[str, Any] = {'__name__': 'readme'}
@@ -160,6 +166,6 @@ def test_no_example_is_left_untested():
     tested = [
         'asyncio.run', 'async def debug(', 'async def post(', 'standardwebhooks',
         'class Panel', 'class Debate', 'class CheckedPipeline', 'class Newsroom', 'StateGraph(TaskState)',
-        'AgentOrchestrator().process(', '@tool',
+        'AgentOrchestrator().process(', '@tool', 'Simulator(',
     ]  # fmt: skip
     assert [block for block in BLOCKS if not any(mark in block for mark in tested)] == []

@@ -30,8 +30,10 @@ class OptionNote:
     """The environment variable that sets it."""
     hint: str = ''
     """Added to the help."""
-    parse: Callable[[list[str]], Any] | None = None
-    """Parses the values of a repeated option."""
+    parse: Callable[[Any], Any] | None = None
+    """Parses the value, or the values of a repeated option."""
+    once: bool = False
+    """Whether it is one value, although its field holds several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +122,7 @@ def _argument(field: RecordField) -> RecordOption:
 def _option(field: RecordField, note: OptionNote, outer: tuple[str, ...], changes: bool) -> RecordOption:
     kind = get_args(field.kind)[0] if get_origin(field.kind) in (Union, UnionType) else field.kind
     origin, inside = get_origin(kind), get_args(kind)
-    repeated = origin in (Mapping, dict, tuple, list)
+    repeated = origin in (Mapping, dict, tuple, list) and not note.once
     name = note.name or '-'.join((*outer, field.name)).removesuffix('s' if repeated else '')
     metavar = note.metavar or (f'[ROLE=]{name.upper()}' if origin is Mapping else '')
     choices = get_args(inside[0]) if repeated and get_origin(inside[0]) is Literal else ()

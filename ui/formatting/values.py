@@ -39,20 +39,24 @@ def status_class(status: Status, error: str = '') -> str:
     return f'{status.value} issues' if status is Status.DONE and error else status.value
 
 
-SIMULATED = 'Simulated: the scripted model wrote this, and no provider was called.'
+ORIGIN_NOTES = {
+    'simulated': 'Simulated: the scripted model wrote this, and no provider was called.',
+    'stubbed': "Stubbed: the run's stubs answered instead of a model.",
+}
+"""By the origin of replies: what to say next to a result that rests on them."""
 
 
 def result_notes(view: View) -> list[str]:
-    """Return notes to show next to a run's result: that it falls short, or is simulated."""
+    """Return notes to show next to a run's result: that it falls short, or was not written by a model."""
     notes = []
     if view.status is Status.DONE and view.error:
         notes.append(f'{status_text(view.status, view.error)}: {view.error.rstrip(".")}.')
-    return [*notes, SIMULATED] if is_simulated(view) else notes
+    return [*notes, *filter(None, [origin_note(view)])]
 
 
-def is_simulated(view: View) -> bool:
-    """Return whether the scripted model answered in the run."""
-    return 'simulated' in view.origins
+def origin_note(view: View) -> str:
+    """Return a note that no model wrote the result, or some of it; '' if models did."""
+    return ' '.join(note for origin, note in ORIGIN_NOTES.items() if origin in view.origins)
 
 
 def count(number: int, singular: str, plural: str = '') -> str:

@@ -46,6 +46,7 @@ from ui.web.pages.fork.variants import page as variants
 from ui.web.pages.home import page as home
 from ui.web.pages.inbox import page as inbox
 from ui.web.pages.launch import page as launch
+from ui.web.pages.launch.simulator import page as simulator
 from ui.web.pages.notifications import page as notifications
 from ui.web.pages.report import page as report
 from ui.web.pages.run import page as run
@@ -68,6 +69,7 @@ PAGES = (
     home,
     runs,
     launch,
+    simulator,
     run,
     review,
     report,

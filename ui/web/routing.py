@@ -37,6 +37,11 @@ def traffic_path(pattern: str) -> str:
     return f'/patterns/{quote(pattern, safe="")}/traffic'
 
 
+def simulator_path(pattern: str) -> str:
+    """Return the path of a pattern's simulator page."""
+    return f'/patterns/{quote(pattern, safe="")}/simulate'
+
+
 def show_address(path: str, *, add_history: bool = False) -> None:
     """Show a path as the page's address, instead of the current one or as a new entry of the history."""
     method = 'pushState' if add_history else 'replaceState'

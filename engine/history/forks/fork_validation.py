@@ -136,16 +136,19 @@ def apply_overrides(
     overridden: dict[str, Any] = {
         'instructions': workflow.instruction_overrides,
         'tools': {**info.options.get('tools', {}), **variation.tools},
+        'stubs': {} if variation.models else info.options.get('stubs', {}),  # Models named now are called.
     }
     return replace(
         info,
         parameters=workflow.parameters.model_dump(mode='json'),
         models=models,
         options={
-            **{name: value for name, value in info.options.items() if name != 'effort'},
+            **{name: value for name, value in info.options.items() if name not in ('effort', 'stubs')},
             **to_jsonable({name: value for name, value in {**overridden, 'effort': effort}.items() if value}),
         },
-        simulated=check_simulated(services, models) if models != info.models else info.simulated,
+        simulated=check_simulated(services, models)
+        if variation.models or models != info.models
+        else info.simulated,
     )
 
 

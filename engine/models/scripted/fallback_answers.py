@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
+from engine.models.prepared_replies import Call, Turn
 from engine.models.protocol import ModelRequest
 from engine.models.scripted import software, templates, tool_agents
-from engine.models.scripted.scenario import Call, Turn
 from engine.models.scripted.schema_faker import SchemaFaker
 from engine.models.scripted.topic_extraction import Topic, extract_topic
 from engine.records.message import Message, ToolResult

@@ -13,12 +13,11 @@ from pydantic import ValidationError
 
 from engine.errors import Fault
 from engine.models.scripted.scenario import Scenario
+from engine.models.yaml_lines import QuickLoader, line_of
 
 FOLDER = Path(__file__).parents[3] / 'assets' / 'scenarios'
 ABOUT = ('project', 'transcript', 'change')
 """Parameters that a task is about; a scenario's answers fit only its own values of them."""
-QuickLoader: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
-"""The YAML loader: if available the one in C, which is ten times as fast."""
 
 
 class ScenarioLoader(QuickLoader):  # type: ignore[misc]
@@ -126,23 +125,9 @@ def _load_scenario(path: Path) -> Scenario | Fault:
         where = '.'.join(map(str, first['loc'])) or 'the file'
         more = f' (and {len(others)} more)' if others else ''
         reason = first['msg'].removeprefix('Value error, ')
-        return Fault(path=str(path), line=_line(node, first['loc']), problem=f'{where}: {reason}{more}')
+        return Fault(path=str(path), line=line_of(node, first['loc']), problem=f'{where}: {reason}{more}')
     if scenario.name != path.stem:
         return Fault(
-            path=str(path), line=_line(node, ('name',)), problem=f'name: must be {path.stem!r}, as the file'
+            path=str(path), line=line_of(node, ('name',)), problem=f'name: must be {path.stem!r}, as the file'
         )
     return scenario
-
-
-def _line(node: yaml.Node | None, at: tuple[int | str, ...]) -> int:
-    """Return the line of a field in its file, or of the nearest enclosing node."""
-    for step in at:
-        inner: yaml.Node | None = None
-        if isinstance(node, yaml.MappingNode):
-            inner = next((value for key, value in node.value if key.value == str(step)), None)
-        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
-            inner = node.value[step]
-        if inner is None:
-            break
-        node = inner
-    return node.start_mark.line + 1 if node else 0

@@ -12,6 +12,7 @@ from contextlib import aclosing
 from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -19,6 +20,7 @@ from engine.errors import Fault
 from engine.models.endpoint import Endpoint
 from engine.models.http import client
 from engine.models.http.fake_server import FakeServer
+from engine.models.prepared_replies import Turn, unseen_text
 from engine.models.protocol import (
     SCRIPTED,
     ArgumentPiece,
@@ -34,11 +36,11 @@ from engine.models.protocol import (
 )
 from engine.models.scripted.fallback_answers import improvise
 from engine.models.scripted.library import Library, bundled_scenarios
-from engine.models.scripted.scenario import Turn
+from engine.models.scripted.scenario import Scenario
+from engine.models.stubs import stub_of
 from engine.models.usage_estimate import estimate_usage
 from engine.records import SOURCES, Usage
 from engine.records.frozen import evolve
-from engine.records.message import Text, ToolResult
 
 PACE = 80.0
 """Default pace in pieces per second, about that of a large model."""
@@ -47,6 +49,8 @@ MIN_WAIT = 0.01
 """Seconds; shorter waits are merged, since timers are no more precise."""
 PIECES_A_TURN = 16
 """Pieces sent before yielding to the event loop."""
+LAST = 1_000
+"""A turn that no visit has: the last one stands for it."""
 SLICE = 400
 """Characters of a piece if there is no pace."""
 ENDPOINT = Endpoint(name='', url='http://scripted.invalid/v1')
@@ -103,10 +107,26 @@ class Scripted:
                 yield event
 
     def _turn(self, request: ModelRequest) -> Turn:
-        hints = request.hints
-        scenario = self._find(hints.pattern, hints.task)
-        scripted_turn = scenario.turn(hints.state, hints.role, hints.visit, hints.turn) if scenario else None
-        return scripted_turn.select_case(_unseen_messages(request)) if scripted_turn else improvise(request)
+        if request.hints.stubs:
+            return stub_of(request)
+        return reply_to(request, self._find(request.hints.pattern, request.hints.task))
+
+
+def reply_to(request: ModelRequest, scenario: Scenario | None) -> Turn:
+    """Return what a scenario says, or an improvised reply."""
+    hints = request.hints
+    turn = scenario.turn(hints.state, hints.role, hints.visit, hints.turn) if scenario else None
+    return turn.select_case(unseen_text(request.messages)) if turn else improvise(request)
+
+
+def draft_stub(request: ModelRequest) -> Any:
+    """Return what the scripted model says at the end of a visit, as a stub; None if it would not answer."""
+    hints = evolve(request.hints, turn=LAST)
+    scenario = bundled_scenarios().find(hints.pattern, hints.task)
+    turn = reply_to(evolve(request, hints=hints), scenario)
+    if turn.calls or not turn.said:
+        return None
+    return turn.text if turn.answer is None else turn.answer
 
 
 class _Pace:
@@ -156,16 +176,6 @@ def _tokens(text: str, chance: random.Random) -> Iterator[str]:
             yield rest[:cut]
             rest = rest[cut:]
         yield rest
-
-
-def _unseen_messages(request: ModelRequest) -> str:
-    """Return the messages to the model since its last reply."""
-    texts: list[str] = []
-    for message in reversed(request.messages):
-        if message.role == 'assistant':
-            break
-        texts += [part.text for part in reversed(message.parts) if isinstance(part, Text | ToolResult)]
-    return '\n'.join(reversed(texts))
 
 
 def _usage(request: ModelRequest, events: list[ModelEvent]) -> Usage:

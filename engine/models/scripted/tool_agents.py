@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from engine.models.prepared_replies import Call, Turn
 from engine.models.protocol import ModelRequest
 from engine.models.scripted import software, templates
-from engine.models.scripted.scenario import Call, Turn
 from engine.models.scripted.topic_extraction import Topic
 from engine.records.message import ToolResult
 

@@ -5,6 +5,7 @@ from engine.operations.rehearsal.records import (
     Level,
     PlayedEvent,
     Rehearsal,
+    Walk,
 )
 from engine.operations.rehearsal.rehearse import Rehearsals, play, rehearse
 
@@ -14,6 +15,7 @@ __all__ = [
     'PlayedEvent',
     'Rehearsal',
     'Rehearsals',
+    'Walk',
     'play',
     'rehearse',
 ]

@@ -38,7 +38,7 @@ class Answers:
         return answer
 
 
-class _FreeDecision(DecisionContext):
+class FreeDecision(DecisionContext):
     """A decision in which no code of the pattern runs.
 
     A guard that is asked twice answers the same, until an action may have changed memory.
@@ -77,7 +77,7 @@ class FreeChart(Chart):
 
     @override
     def _context(self, state: RunState, event: Event, active: tuple[StatePath, ...]) -> DecisionContext:
-        return _FreeDecision(state, event, active, self.answers)
+        return FreeDecision(state, event, active, self.answers)
 
     def decisions(
         self, active: tuple[StatePath, ...], event: Event

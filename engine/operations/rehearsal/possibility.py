@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from engine.records import EXHAUSTED, EdgeShape, StatePath, StateShape, is_within
+from engine.records import EXHAUSTED, EdgeShape, Shape, StatePath, StateShape, is_within
 from engine.records.events import ENGINE_EVENTS
 from engine.records.shape import ancestry, parent_of
 from engine.statechart.chart import Chart
@@ -119,6 +119,15 @@ class Possibility:
                 self.states.add(entered)
                 if entered not in chain:
                     waiting += self._states[entered].initial
+
+
+def outside_triggers(shape: Shape) -> dict[StatePath, list[str]]:
+    """Return the events that states accept from outside, by state: from people, or the budget."""
+    triggers: dict[StatePath, dict[str, None]] = {}
+    for edge in shape.edges:
+        if edge.trigger not in OWN_TRIGGERS:
+            triggers.setdefault(edge.source, {})[edge.trigger] = None
+    return {path: list(names) for path, names in triggers.items()}
 
 
 def _shadowed_edges(

@@ -72,6 +72,17 @@ class RehearsedEdge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Walk:
+    """The way that stubs lead, on real memory: guards decide, and work without an agent succeeds."""
+
+    events: tuple[PlayedEvent, ...]
+    ending: str = ''
+    """How the run ends: `done` or `failed`; '' if the stubs do not lead to an end."""
+    reason: str = ''
+    """Why it fails, or where the stubs do not say what comes next."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rehearsal:
     """What a pattern's chart can do with its parameters, if guards may answer either way."""
 
@@ -82,6 +93,8 @@ class Rehearsal:
     edges: tuple[RehearsedEdge, ...]
     complete: bool
     """Whether the search ended by itself, and not by its limit of time."""
+    walk: Walk | None = None
+    """The way of a run with the stubs that were given."""
 
     @property
     def errors(self) -> tuple[Finding, ...]:

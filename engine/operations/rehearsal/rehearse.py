@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from engine.configuration.catalog import Catalog
 from engine.operations.rehearsal.free_chart import FreeChart
 from engine.operations.rehearsal.lint import lint
 from engine.operations.rehearsal.possibility import Possibility
-from engine.operations.rehearsal.records import PlayedEvent, Rehearsal, RehearsedEdge, RehearsedState
+from engine.operations.rehearsal.records import PlayedEvent, Rehearsal, RehearsedEdge, RehearsedState, Walk
 from engine.operations.rehearsal.search import Search
+from engine.operations.rehearsal.simulator import Simulator, with_examples
 from engine.records import Event, StatePath
+from engine.runtime import check_stubs
 from engine.statechart.chart import Microstep
 from engine.statechart.pattern import Pattern
 from engine.statechart.shape_builder import START
@@ -27,15 +30,23 @@ class Rehearsals:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
 
-    async def rehearse(self, pattern: str, parameters: Mapping[str, Any] | None = None) -> Rehearsal:
-        """Rehearse a pattern; parameters that are left out have their defaults.
+    async def rehearse(
+        self,
+        pattern: str,
+        parameters: Mapping[str, Any] | None = None,
+        stubs: Mapping[str, Any] | None = None,
+    ) -> Rehearsal:
+        """Rehearse a pattern; parameters that are left out have their defaults, and stubs are followed.
 
         Raises:
             UnknownPattern
-            InvalidInput: names each parameter that is wrong.
+            InvalidInput: names each parameter that is wrong, or each field of an answer.
         """
-        workflow = self._catalog.pattern(pattern).sample(parameters)
-        return await asyncio.to_thread(rehearse, workflow)
+        chosen = self._catalog.pattern(pattern)
+        workflow = chosen.sample(parameters)
+        check_stubs(workflow, stubs or {})
+        rehearsal = await asyncio.to_thread(rehearse, workflow)
+        return replace(rehearsal, walk=walk(chosen, parameters or {}, stubs)) if stubs else rehearsal
 
 
 def rehearse(pattern: Pattern, *, seconds: float = SECONDS) -> Rehearsal:
@@ -85,3 +96,15 @@ def play(pattern: Pattern, events: Sequence[PlayedEvent]) -> list[Microstep]:
         microsteps += chart.play(active, Event(name=event.name, at=event.at), event.answers)
         active = microsteps[-1].active
     return microsteps
+
+
+def walk(pattern: type[Pattern], parameters: Mapping[str, Any], stubs: Mapping[str, Any]) -> Walk:
+    """Return the way that stubs lead a run. Raises `InvalidInput`: a parameter has no example."""
+    simulator = Simulator(with_examples(pattern, parameters))
+    stopped = simulator.follow(stubs)
+    events = (
+        PlayedEvent(name=moment.event.name, at=moment.event.at, active=moment.active)
+        for moment in simulator.moments
+    )
+    ending = simulator.moment.ending
+    return Walk(events=tuple(events), ending=ending, reason=stopped or simulator.moment.reason)

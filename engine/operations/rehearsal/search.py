@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from engine.operations.rehearsal.free_chart import FreeChart
-from engine.operations.rehearsal.possibility import OWN_TRIGGERS, Possibility
+from engine.operations.rehearsal.possibility import Possibility, outside_triggers
 from engine.operations.rehearsal.records import PlayedEvent
 from engine.records import Edge, Event, StatePath, is_active
 from engine.records.shape import ancestry, parent_of
@@ -64,11 +64,7 @@ class Search:
     ) -> None:
         self._chart, self._possible = chart, possible
         self._clock, self._end = clock, clock() + seconds
-        self._outside: dict[StatePath, list[str]] = {}
-        for edge in chart.shape.edges:
-            triggers = self._outside.setdefault(edge.source, [])
-            if edge.trigger not in OWN_TRIGGERS and edge.trigger not in triggers:
-                triggers.append(edge.trigger)
+        self._outside = outside_triggers(chart.shape)
         self.states: dict[StatePath, Node] = {}
         """The first moment at which each state was entered."""
         self.edges: dict[tuple[str, Edge], Node] = {}

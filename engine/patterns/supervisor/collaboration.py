@@ -86,12 +86,12 @@ class CollaborationResult(_Record):
     final_output: str = ''
     messages_exchanged: int = 0
     origins: tuple[Origin, ...] = ()
-    """Where the models' replies came from: `live`, `simulated` or `replayed`."""
+    """Where the models' replies came from: `live`, `simulated`, `stubbed` or `replayed`."""
 
     @property
     def simulated(self) -> bool:
-        """Whether the scripted model wrote any part of it, which may be filler."""
-        return 'simulated' in self.origins
+        """Whether no model wrote some part of it: it may be filler."""
+        return not {'simulated', 'stubbed'}.isdisjoint(self.origins)
 
 
 def order_tasks(tasks: Iterable[DelegatedTask], ended: Collection[str] = ()) -> list[DelegatedTask]:

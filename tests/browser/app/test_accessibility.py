@@ -16,6 +16,7 @@ PAGES = {
     'tools': '/tools',
     'tool': '/tools/notes',
     'traffic': '/patterns/pipeline/traffic',
+    'simulator': '/patterns/pipeline/simulate',
     'workers': '/workers',
     'missing': '/nothing',
     'run': '{run}',

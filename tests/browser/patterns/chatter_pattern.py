@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from engine import Memory, Pattern
 from engine.models.scripted.model import Scripted
-from engine.models.scripted.scenario import Turn
+from engine.models.prepared_replies import Turn
 
 STEPS = [{'description': f'Do part {number}', 'complexity': 'simple'} for number in (1, 2)]
 PLAN = {'analysis': 'Two parts.', 'steps': STEPS}

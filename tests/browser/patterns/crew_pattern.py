@@ -22,7 +22,7 @@ from pydantic import BaseModel, Field
 
 from engine import Memory, Pattern, Role, ToolContext, agent, tool
 from engine.models.scripted.model import Scripted
-from engine.models.scripted.scenario import Call, Failure, Turn
+from engine.models.prepared_replies import Call, Failure, Turn
 
 PROGRAM = """def add(a, b):
     return a + b

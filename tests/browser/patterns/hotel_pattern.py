@@ -24,7 +24,7 @@ SOURCE = '''
 """Books a room, which needs a person."""
 from engine import Memory, Pattern, Role, agent
 from engine.models.scripted.model import Scripted
-from engine.models.scripted.scenario import Call, Turn
+from engine.models.prepared_replies import Call, Turn
 
 known = Scripted._turn
 Scripted._turn = lambda self, request: (

@@ -108,6 +108,8 @@ def test_a_fork_in_a_parallel_state_starts_with_edited_text(
     wait_until_done(page)
     page.get_by_role('button', name='Watch').click()
     expect(page.get_by_role('region', name='Result')).to_contain_text('Milk is better than water:')
+    compare = page.get_by_role('region', name='Result').get_by_role('link', name='Compare')
+    expect(compare).to_have_attribute('href', re.compile(rf'a={run.rpartition("/")[2]}&b=\w+$'))
     expect(page.locator('.run-facts a', has_text=f'at {MIDDLE}')).to_be_visible()
     original = debates.ask(f'/runs/{run.rpartition("/")[2]}/result')
     assert 'Tea is better than coffee:' in str(original)

@@ -10,7 +10,7 @@ SOURCE = '''
 from engine import Memory, Pattern
 from engine.agents.chart import agent
 from engine.models.scripted.model import Scripted
-from engine.models.scripted.scenario import Turn
+from engine.models.prepared_replies import Turn
 
 known = Scripted._turn
 Scripted._turn = lambda self, request: (
@@ -72,7 +72,7 @@ WORKERS = '''
 """Two agents that use tools for hours."""
 from engine import Pattern, ToolContext, agent, tool
 from engine.models.scripted.model import Scripted
-from engine.models.scripted.scenario import Call, Turn
+from engine.models.prepared_replies import Call, Turn
 
 known = Scripted._turn
 NOTES = tuple(Call(tool='note') for _ in range(5))

@@ -170,6 +170,22 @@ async def test_a_recording_is_picked_and_cleared(pages, conductor, launchers):
     await see(pages, 'Simulated: the scripted model answers.', 'Model for all roles')
 
 
+async def test_a_stubbed_run_is_run_again_with_its_stubs(pages, conductor, launchers):
+    stubs = {'researcher': [{'findings': ['Tea is cheap.']}]}
+    first = await conductor.start('pipeline', task='Tea?', stubs=stubs)
+    await conductor.result(first.id)
+    await pages.open(f'/launch/pipeline?again={first.id}')
+    await see(pages, 'Stubs answer instead of models.', 'for: researcher.')
+    click(pages, 'Run')
+    await pages.should_see('Here is run', retries=50)
+    assert (await newest(conductor)).options['stubs'] == stubs
+    await pages.open(f'/launch/pipeline?again={first.id}')
+    click(pages, 'Call models instead')
+    click(pages, 'Run')
+    await pages.should_see('Here is run', retries=50)
+    assert 'stubs' not in (await newest(conductor)).options
+
+
 async def test_a_missing_recording_is_reported(pages, conductor, launchers):
     first = await record_run(conductor)
     conductor.recordings.path(first).unlink()

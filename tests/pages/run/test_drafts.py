@@ -10,7 +10,7 @@ from tests.support.harness import FakeModel, pipeline_reply, wait_for_state
 from tests.support.pages.clicks import see
 from tests.support.pages.serving import finish_run, open_conductor, start_run
 from tests.support.teams.time_bounded import QUICK, good
-from ui.formatting.values import SIMULATED
+from ui.formatting.values import ORIGIN_NOTES
 
 
 def improves(request):
@@ -49,7 +49,7 @@ async def test_a_failed_run_shows_the_reason_and_what_to_do(user: User):
 async def test_a_result_says_how_it_came_out_that_it_is_simulated_and_what_can_be_done(user: User):
     run = await finish_run(FakeModel(improves))
     await user.open(f'/runs/{run}')
-    await see(user, 'Approved after 2 revisions, with a score of 100', SIMULATED, retries=30)
+    await see(user, 'Approved after 2 revisions, with a score of 100', ORIGIN_NOTES['simulated'], retries=30)
     await see(user, 'Score by revision', 'Try a change', 'Download', 'Share', 'Add to tests')
     await user.should_not_see('The run failed')
 

@@ -24,7 +24,7 @@ from ui.web.components.forms.record_form import form_model
 
 OWN_CONTROLS = {
     'pattern', 'parameters', 'models', 'effort', 'budget', 'replay', 'paused', 'breakpoints',
-    'instructions', 'tools',
+    'instructions', 'tools', 'stubs',
 }  # fmt: skip
 """Fields that the launch form shows in their own way, or not yet."""
 
@@ -63,7 +63,7 @@ def test_a_run_keeps_what_it_was_launched_with() -> None:
         'pattern': 'lone', 'title': 'A title', 'tags': ['a'], 'models': {'': 'scripted'}, 'seed': 7,
         'budget': {'tokens': 9}, 'private': True, 'record': True, 'effort': {'writer': 'low'},
         'tools': {'writer': ['read_file']}, 'breakpoints': [{'enter': 'working'}], 'paused': True,
-        'approvals': 'all', 'instructions': {'writer': 'Be short.'},
+        'approvals': 'all', 'instructions': {'writer': 'Be short.'}, 'stubs': {'writer': ['Done.']},
     })  # fmt: skip
     own = {name: getattr(launch, name) for name in FIELDS - OPTIONS}
     assert Launch.of(RunInfo(id='one', options=launch.options, **own)) == launch  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext
 from dataclasses import asdict
 from typing import Annotated
 
@@ -10,7 +11,8 @@ import typer
 from rich.text import Text
 
 from engine import InvalidInput, LocalConductor
-from engine.operations.rehearsal import Finding, Level, PlayedEvent, Rehearsal
+from engine.models import StubFile, read_stub_file
+from engine.operations.rehearsal import Finding, Level, PlayedEvent, Rehearsal, Walk
 from ui.app.colours import FAILED
 from ui.cli.exit_codes import ExitCode
 from ui.cli.inputs import parse_parameters
@@ -27,6 +29,7 @@ EPILOG = """Examples:
 hemicycle pattern rehearse supervisor
 hemicycle pattern rehearse supervisor --set execution="side by side" --set workers=2
 hemicycle pattern rehearse pipeline --to failed
+hemicycle pattern rehearse pipeline --stubs answers.stubs.yaml
 ```
 
 Exit code: **0** the chart has no errors · **1** it has some · **2** bad input"""
@@ -39,11 +42,21 @@ def rehearse(
     to: Annotated[
         str, typer.Option(metavar='STATE', help='Show a way to this state.', show_default=False)
     ] = '',
+    stubs: Annotated[
+        str,
+        typer.Option(
+            metavar='FILE',
+            help='Check the answers of agents in this file, and show the way they lead a run.',
+            show_default=False,
+        ),
+    ] = '',
     *,
     session: Session,
 ) -> None:
     """Check the chart of a pattern: what cannot be reached, and where a run can hang. Nothing is run."""
-    rehearsal = asyncio.run(_rehearse(session, pattern, sets or []))
+    answers = read_stub_file(stubs) if stubs else None
+    with answers.located() if answers else nullcontext():
+        rehearsal = asyncio.run(_rehearse(session, pattern, sets or [], answers))
     events_by_state = {str(state.path): state.events for state in rehearsal.states}
     if to and to not in events_by_state:
         raise InvalidInput({'--to': f'{pattern} has no state {to!r}'})
@@ -53,16 +66,18 @@ def rehearse(
         _show_way(to, events_by_state[to])
     else:
         _show(rehearsal)
+        if rehearsal.walk:
+            _show_walk(rehearsal.walk)
     raise typer.Exit(ExitCode.FAILED if rehearsal.errors else ExitCode.DONE)
 
 
-async def _rehearse(session: Session, pattern: str, sets: list[str]) -> Rehearsal:
+async def _rehearse(session: Session, pattern: str, sets: list[str], stubs: StubFile | None) -> Rehearsal:
     values = parse_parameters(await find_pattern(session, pattern), None, sets)
     if session.server:
         async with connect(session.server) as remote:
-            return await remote.rehearse(pattern, values)
+            return await remote.rehearse(pattern, values, stubs)
     async with LocalConductor(catalog=session.catalog) as conductor:
-        return await conductor.rehearse(pattern, values)
+        return await conductor.rehearse(pattern, values, stubs)
 
 
 def _show(rehearsal: Rehearsal) -> None:
@@ -77,6 +92,14 @@ def _show(rehearsal: Rehearsal) -> None:
         out.print(f'A run can end in: {", ".join(ends)}.')
     if rehearsal.undecided:
         out.print(f'Not decided in time: {", ".join(rehearsal.undecided)}.')
+
+
+def _show_walk(walk: Walk) -> None:
+    out = console()
+    out.print('With these stubs:')
+    _show_way('', walk.events)
+    endings = {'done': 'The run is done', 'failed': 'The run fails', '': 'It is not known how it goes on'}
+    out.print(f'{endings[walk.ending]}{": " * bool(walk.reason)}{walk.reason}.')
 
 
 def _line(finding: Finding) -> Text:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
+from engine.models import read_stub_file
 from engine.records import Launch
 from ui.cli.execution.breakpoints import parse_breakpoint
 from ui.cli.inputs import parse_data
@@ -22,6 +23,13 @@ NOTES: Final[Mapping[str, OptionNote]] = {
     'budget': OptionNote(panel=LIMITS),
     'record': OptionNote(panel=AGAIN, variable='HEMICYCLE_RECORD'),
     'replay': OptionNote(panel=AGAIN, metavar='RUN', hint=' Options not given are as in that run.'),
+    'stubs': OptionNote(
+        panel=AGAIN,
+        metavar='FILE',
+        hint=' Read from a file, YAML or JSON.',
+        once=True,
+        parse=read_stub_file,
+    ),
     'seed': OptionNote(panel=AGAIN),
     'paused': OptionNote(panel=DEBUG),
     'breakpoints': OptionNote(

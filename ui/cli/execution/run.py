@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from typing import Annotated, Any
 
 import typer
 
 from engine import Catalog, Conductor, InvalidInput, Pattern
+from engine.models import StubFile
 from engine.records import Launch, RunId
+from engine.runtime import check_stubs
 from ui.cli.conductors import find_run, open_conductor
 from ui.cli.execution.follow import follow
 from ui.cli.execution.launch_options import OWN, with_launch
@@ -29,6 +32,7 @@ hemicycle run pipeline --task "Should a small team adopt event sourcing?"
 hemicycle run pipeline --task - --set max_iterations=1 < question.md > answer.md
 hemicycle run pipeline --task "..." --tag demo --json | jq .event.name
 hemicycle run pipeline --replay last
+hemicycle run pipeline --task "..." --stubs answers.stubs.yaml
 hemicycle run pipeline --task "..." --paused --break "enter reviewing when loops == 2"
 ```
 
@@ -66,10 +70,12 @@ def run(
     """
     catalog, url = session.catalog, server_at_work(session)
     values = parse_parameters(asyncio.run(find_pattern(session, pattern, url)), task, sets or [])
-    if not launch.get('replay') and not url:  # A server checks them itself.
-        _check(catalog.pattern(pattern), values)
-    print_reach(catalog, launch.get('models', {}).values(), quiet=session.quiet or session.as_json)
-    code = asyncio.run(_run(session, {**launch, 'pattern': pattern, 'parameters': values}))
+    stubs: StubFile | None = launch.get('stubs')
+    with stubs.located() if stubs is not None else nullcontext():
+        if not launch.get('replay') and not url:  # A server checks them itself.
+            _check(catalog.pattern(pattern), values, stubs or {})
+        print_reach(catalog, launch.get('models', {}).values(), quiet=session.quiet or session.as_json)
+        code = asyncio.run(_run(session, {**launch, 'pattern': pattern, 'parameters': values}))
     raise typer.Exit(code)
 
 
@@ -102,10 +108,10 @@ async def _start(conductor: Conductor, start: dict[str, Any]) -> RunId:
     return (await conductor.start(Launch.parse(start))).id
 
 
-def _check(pattern: type[Pattern], values: dict[str, object]) -> None:
+def _check(pattern: type[Pattern], values: dict[str, object], stubs: Mapping[str, Any]) -> None:
     """Reject bad values before a database is created, listing the possible values of each wrong one."""
     try:
-        pattern.parse(values)
+        workflow = pattern(pattern.parse(values))
     except InvalidInput as error:
         possible = {name: bounds for name, bounds, _ in describe_parameters(describe_pattern(pattern))}
         raise InvalidInput(
@@ -114,3 +120,4 @@ def _check(pattern: type[Pattern], values: dict[str, object]) -> None:
                 for name, problem in error.problems.items()
             }
         ) from None
+    check_stubs(workflow, stubs)

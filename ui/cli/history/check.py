@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 
 from engine import EngineError, InvalidInput, LocalConductor
 from engine.history import Redaction, RegressionResult, RegressionTest
-from engine.models.scripted import QuickLoader
+from engine.models import QuickLoader
 from ui.cli.conductors import find_run, open_reader
 from ui.cli.exit_codes import CODES, ExitCode
 from ui.cli.options import RunName

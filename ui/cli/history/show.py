@@ -18,7 +18,7 @@ from ui.cli.output.reporters import print_json
 from ui.cli.output.run_report import RunReport
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
-from ui.formatting.values import SIMULATED
+from ui.formatting.values import origin_note
 
 EPILOG = """Examples:
 
@@ -94,5 +94,5 @@ async def _print_report(conductor: Conductor, info: RunInfo, view: View, *, as_j
         print_json(report=report.text if report.data is None else report.data)
         return
     typer.echo(strip_control(report.text), nl=False)
-    if 'simulated' in view.origins:
-        typer.echo(SIMULATED, err=True)
+    if note := origin_note(view):
+        typer.echo(note, err=True)

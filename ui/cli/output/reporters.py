@@ -31,7 +31,7 @@ from ui.cli.output.step_text import (
 from ui.formatting.plain_text import one_line, strip_control
 from ui.formatting.steps import active_text, duration
 from ui.formatting.usage import usage_headline
-from ui.formatting.values import SIMULATED, count, status_text
+from ui.formatting.values import count, origin_note, status_text
 
 
 class Reporter:
@@ -71,8 +71,8 @@ class QuietReporter(Reporter):
         """Show the answer, or why there is none."""
         if outcome.answer:
             typer.echo(answer_of(outcome, fold))
-            if 'simulated' in fold.view.origins:
-                console(stderr=True).print(SIMULATED, style='dim')
+            if note := origin_note(fold.view):
+                console(stderr=True).print(note, style='dim')
         if outcome.status != 'done' or outcome.error:
             print_error(outcome_sentence(outcome, fold))
 
@@ -255,8 +255,8 @@ class ProgressReporter(Reporter):
             self._print('')
             typer.echo(answer_of(outcome, fold))
             self._print('')
-            if 'simulated' in view.origins:
-                self._print(SIMULATED, style='dim')
+            if note := origin_note(view):
+                self._print(note, style='dim')
         plan = fold.shape.field('plan')
         if outcome.status == 'done' and plan and not view.memory.get(plan):
             self._print('the plan is empty: no steps were planned')

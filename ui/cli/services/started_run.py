@@ -9,7 +9,7 @@ from engine.records import Launch
 from ui.app.services.schedules import Tick
 from ui.formatting.values import moment_text
 
-NOT_LATER = 'replay', 'paused', 'breakpoints'
+NOT_LATER = 'replay', 'stubs', 'paused', 'breakpoints'
 """Fields of a launch that a schedule or trigger has no options for."""
 
 

@@ -151,7 +151,7 @@ class SpanBuilder:
             names.PROVIDER: model.partition('/')[0] if '/' in model else 'hemicycle',
             names.AGENT: str(data.get('role') or agent),
             names.CONVERSATION: self._info.id,
-            names.SIMULATED: data.get('source') == 'simulated',
+            names.SIMULATED: data.get('source') in ('simulated', 'stubbed'),
         }
         if model:
             facts |= {names.MODEL: model, names.RESPONSE_MODEL: model}

@@ -42,6 +42,7 @@ RUN_SHEETS = (
     *('run/files', 'run/strip', 'run/report', 'run/panels'),
     *(f'panels/{path.stem}' for path in sorted((STYLES / 'panels').glob('*.css'))),
     *('run/stepping', 'run/artifacts', 'pages/forks', 'pages/traffic', 'pages/compare', 'pages/wall'),
+    'pages/simulator',
 )
 """Those of pages with recorded runs (`of_runs`), after the others; with one for each panel."""
 
@@ -287,6 +288,7 @@ def empty_state(icon: str, text: str) -> None:
 
 ORIGINS = {
     'simulated': ('theater_comedy', 'Simulated', 'Answered by the scripted model: no provider was called'),
+    'stubbed': ('rule', 'Stubbed', "Answered by the run's stubs: no provider was called"),
     'live': ('sensors', 'Live', 'Answered by a provider'),
     'replayed': ('replay', 'Replayed', 'Answered from a recording: no provider was called'),
 }

@@ -28,7 +28,7 @@ from engine.records import (
 from ui.formatting.sentences import step_sentence
 from ui.formatting.steps import duration, path_text, role_title
 from ui.formatting.usage import usage_headline
-from ui.formatting.values import SIMULATED, count, is_simulated, moment_text, status_text
+from ui.formatting.values import count, moment_text, origin_note, status_text
 from ui.web.exports.run_history import read_pages
 from ui.web.exports.text import export_note, note_date
 from ui.web.replay.conversation import json_to_markdown
@@ -130,8 +130,8 @@ def _end(shape: Shape, view: View) -> Iterator[str]:
     yield '\n## Outcome\n'
     yield f'{_format_status(view)}\n' if view.error else f'{_format_status(view)}.\n'
     answer = view.memory.get(shape.answer) if shape.answer else None
-    if answer and is_simulated(view):
-        yield f'*{SIMULATED}*\n'
+    if answer and (note := origin_note(view)):
+        yield f'*{note}*\n'
     if isinstance(answer, str) and answer:
         yield f'{quote(answer)}\n'
     elif answer:

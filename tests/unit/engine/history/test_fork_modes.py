@@ -205,3 +205,15 @@ async def test_a_persons_edit_is_replayed_on_the_same_path(two: Two) -> None:
             if (await conductor.info(fork)).status is Status.PAUSED:
                 await conductor.resume(fork)
             assert (await conductor.result(fork)).answer.startswith('begin;'), plays
+
+
+async def test_a_fork_keeps_stubs_unless_it_names_models(two: Two) -> None:
+    stubs = {name: ['stubbed'] for name in ('left', 'right', 'closing')}
+    async with two.conductor as conductor:
+        run = (await conductor.start('pair', models={'': 'real'}, stubs=stubs)).id
+        await conductor.result(run)
+        kept = await conductor.info(await conductor.fork(run, 1))
+        overrides = ForkOverrides(models={'': 'real'})
+        named = await conductor.info(await conductor.fork(run, 1, overrides=overrides))
+        assert (kept.options['stubs'], kept.simulated) == (stubs, True)
+        assert ('stubs' in named.options, named.simulated) == (False, False)

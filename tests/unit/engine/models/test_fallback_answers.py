@@ -16,10 +16,10 @@ from pydantic import BaseModel, Field, create_model
 from engine import Catalog, LocalConductor, Status
 from engine.host.clock import settle
 from engine.journal import MemoryJournal
+from engine.models.prepared_replies import Turn
 from engine.models.protocol import Hints, ModelRequest, ToolSpec
 from engine.models.scripted.fallback_answers import improvise
 from engine.models.scripted.model import Scripted
-from engine.models.scripted.scenario import Turn
 from engine.models.scripted.schema_faker import SchemaFaker
 from engine.models.scripted.schema_match import fits
 from engine.models.scripted.topic_extraction import extract_topic

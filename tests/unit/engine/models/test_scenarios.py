@@ -9,9 +9,10 @@ from pydantic import ValidationError
 
 from engine import Catalog, LocalConductor, Status, Transition
 from engine.journal import MemoryJournal
+from engine.models.prepared_replies import Call, Turn
 from engine.models.scripted.library import FOLDER, Library, scenarios
 from engine.models.scripted.model import Scripted
-from engine.models.scripted.scenario import Call, Scenario, Turn
+from engine.models.scripted.scenario import Scenario
 from engine.records import Outcome
 from tests.support.clocks import IdleClock
 

@@ -11,7 +11,7 @@ from engine import Status
 from tests.support.cli import Hemicycle, all_commands, json_lines
 from ui.cli.commands import PANELS, Verb
 from ui.cli.exit_codes import ExitCode
-from ui.cli.output.reporters import SIMULATED
+from ui.formatting.values import ORIGIN_NOTES
 
 
 def test_help_names_every_command_and_gives_examples(hemicycle: Hemicycle) -> None:
@@ -97,12 +97,14 @@ def test_an_empty_plan_is_named(hemicycle: Hemicycle) -> None:
 
 def test_quiet_prints_only_the_answer(hemicycle: Hemicycle) -> None:
     result = hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '--quiet')
-    assert (result.exit_code, result.stderr) == (0, f'{SIMULATED}\n')
+    assert (result.exit_code, result.stderr) == (0, ORIGIN_NOTES['simulated'] + '\n')
     assert result.stdout.startswith('#')
 
 
 def test_output_of_a_simulated_run_says_so(hemicycle: Hemicycle) -> None:
-    assert SIMULATED in hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee').stderr
+    assert (
+        ORIGIN_NOTES['simulated'] in hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee').stderr
+    )
     outcome = hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '--json').stdout.splitlines()[
         -1
     ]

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from engine import Status
-from ui.formatting.values import SIMULATED, exact, result_notes, with_list_ends, with_times
+from ui.formatting.values import ORIGIN_NOTES, exact, result_notes, with_list_ends, with_times
 
 NOW = 1_790_000_000.5
 
@@ -38,6 +38,6 @@ def test_the_end_of_a_long_list_is_shown():
 
 def test_an_incomplete_result_says_so_in_one_sentence() -> None:
     view: Any = SimpleNamespace(status=Status.DONE, error='The time is over.', origins=('simulated',))
-    assert result_notes(view) == ['Done with issues: The time is over.', SIMULATED]
+    assert result_notes(view) == ['Done with issues: The time is over.', ORIGIN_NOTES['simulated']]
     run: Any = SimpleNamespace(status=Status.DONE, error='', origins=('live',))
     assert result_notes(run) == []

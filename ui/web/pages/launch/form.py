@@ -41,6 +41,7 @@ from ui.web.pages.shared.launching.samples import (
     newest_runs,
     samples,
 )
+from ui.web.pages.shared.launching.stub_notice import StubNotice
 
 DEBOUNCE_SECONDS = 0.4
 """Seconds without a change before the diagram is redrawn and the draft saved."""
@@ -51,6 +52,8 @@ REPLAYED = 'Replay: answers come from the recording. No provider is called; it i
 
 LOOK_BACK = 20
 """Number of newest finished runs considered."""
+NO_FIELD = ('replay', 'stubs')
+"""Options without a field in the form: their problems are shown at its foot."""
 NO_RUN = 'Usage cannot be estimated: no run of this pattern has ended yet.'
 
 
@@ -71,6 +74,7 @@ class LaunchForm:
             with Box('card launch-form'):
                 self._pickers = Box('picks')
                 self._replay = RecordingPicker(self._on_models_edit)
+                self._stubs = StubNotice(self._on_models_edit)
                 self._form = Form(pattern.Parameters, on_change=self._on_edit)
                 for name, why in pattern.unavailable().items():
                     self._form.controls[name].restrict_to_default(why)
@@ -166,7 +170,7 @@ class LaunchForm:
         self._update_roles()  # the calls below need the roles
         if earlier is not None:
             self._fill_from_run(earlier, named=True)
-            self._replay.use(earlier if replay else None)
+            self._use_recording(earlier if replay else None)
         elif draft:
             self._options.fill(draft.get('options', {}))
             self._limits.fill(draft.get('budget', {}))
@@ -203,6 +207,7 @@ class LaunchForm:
 
     def _fill_parameters(self, parameters: Mapping[str, Any]) -> None:
         self._replay.use(None)
+        self._stubs.use({})
         self._form.set_values(parameters)
         self._form.check()
 
@@ -223,16 +228,23 @@ class LaunchForm:
         self._debugging.fill(info.options)
         self._models.fill_from_run(info.models)
         self._efforts.fill(launch.effort)
+        self._stubs.use(launch.stubs)
         self._models.check()
         self._on_models_edit()
 
     def _replay_run(self, info: RunInfo) -> None:
         """Replay the recording of a run, with its input."""
         self._fill_from_run(info)
+        self._use_recording(info)
+
+    def _use_recording(self, info: RunInfo | None) -> None:
+        if info is not None:
+            self._stubs.use({})
         self._replay.use(info)
 
     def _reset(self) -> None:
         self._replay.use(None)
+        self._stubs.use({})
         self._form.set_values({})
         self._options.set_values({})
         self._limits.set_values({})
@@ -339,7 +351,12 @@ class LaunchForm:
                 models={} if self._replay.run else self._models.chosen,
                 effort={} if self._replay.run else self._efforts.chosen,
                 budget=chosen.budget,
-                **(options.model_dump() | self._debugging.options | self._replay.options),
+                **(
+                    options.model_dump()
+                    | self._debugging.options
+                    | self._replay.options
+                    | self._stubs.options
+                ),
             )
         except InvalidInput as error:
             self._show_problems(error.problems)
@@ -362,7 +379,7 @@ class LaunchForm:
             'breakpoints': self._debugging,
         }
         by_part: dict[str, dict[str, str]] = {part: {} for part in ('', *parts)}
-        if problem := problems.get('replay', ''):
+        if problem := next((text for name, text in problems.items() if name.startswith(NO_FIELD)), ''):
             with self._problem:
                 text_notice('fail', 'error', f'The run could not be started: {problem}.')
         for name, problem in problems.items():

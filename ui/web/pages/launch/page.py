@@ -9,10 +9,10 @@ from engine.records import RunId
 from ui.app.backend import Backend
 from ui.formatting.values import first_sentence
 from ui.web.components.theme import FORM_KEYS, frame, page_head
-from ui.web.components.widgets import text_link
+from ui.web.components.widgets import Box, text_link
 from ui.web.pages.launch.form import LaunchForm
 from ui.web.pages.shared import errors
-from ui.web.routing import serve_page, traffic_path
+from ui.web.routing import serve_page, simulator_path, traffic_path
 
 
 def register(backend: Backend) -> None:
@@ -31,11 +31,15 @@ def register(backend: Backend) -> None:
             except EngineError:
                 again = None
         with frame(f'Configure {pattern_class.title}', of_runs=True, keys=FORM_KEYS):
-            with page_head(
-                f'Configure {pattern_class.title}',
-                first_sentence(pattern_class.summary),
-                back=('/', 'All patterns'),
+            with (
+                page_head(
+                    f'Configure {pattern_class.title}',
+                    first_sentence(pattern_class.summary),
+                    back=('/', 'All patterns'),
+                ),
+                Box('head-links'),
             ):
+                text_link(simulator_path(pattern_class.name), 'Simulate: walk through the chart', 'small')
                 text_link(traffic_path(pattern_class.name), 'Traffic: all runs on one diagram', 'small')
             launcher = LaunchForm(backend, pattern_class)
             await launcher.load(again, replay=bool(replay), task=task)

@@ -12,7 +12,7 @@ from engine import Conductor, EngineError
 from engine.history import report_of
 from engine.records import RunId, RunInfo, Shape, View
 from ui.app.backend import Backend
-from ui.formatting.values import SIMULATED, is_simulated
+from ui.formatting.values import origin_note
 from ui.web.components.elements import draw_markdown
 from ui.web.components.theme import button, empty_state, frame, origin_chip, pill
 from ui.web.components.widgets import Box, Text, text_link
@@ -57,8 +57,8 @@ def register(backend: Backend) -> None:
         text = final_report(conductor, shape, view)
         if not text:
             raise HTTPException(404, 'this run has no report')
-        if is_simulated(view):
-            text += f'\n*{SIMULATED}*\n'
+        if note := origin_note(view):
+            text += f'\n*{note}*\n'
         headers = HARMLESS | {'Content-Disposition': attachment(f'report-{run}.md')}
         return Response(text, media_type='text/markdown; charset=utf-8', headers=headers)
 
@@ -108,8 +108,8 @@ def _draw(conductor: Conductor, info: RunInfo, shape: Shape, view: View, steps: 
         with Box('card report-paper', 'article', aria_label='Report'):
             Text('h2', info.title, 'visually-hidden')  # the report's own headings are below it
             draw_markdown(text, 'Report')
-            if is_simulated(view):
-                Text('p', SIMULATED, 'muted small')
+            if note := origin_note(view):
+                Text('p', note, 'muted small')
         with Box('report-aside', 'aside', aria_label='In the run'):
             Text('h2', 'In the run')
             if plan:

@@ -56,7 +56,7 @@ class StoryPane(Pane):
         if self._work.clear_if_changed((cells, story.outcome)):
             with self._work:
                 self._lines = {item.path: _draw_work(item) for item in story.work}
-                if not story.work:
+                if story.outcome:
                     _draw_outcome(story.outcome, moment)
         if self._decisions.clear_if_changed(tuple(story.decisions)):
             with self._decisions:

@@ -162,8 +162,9 @@ def _list_facts(info: RunInfo, now: float) -> tuple[str, ...]:
     facts = ['chip pinned:pinned'] if info.pinned else []
     facts += [f'chip:deleted {ago(info.deleted, now)}'] if info.deleted else []
     facts += ['chip sim:simulated'] if info.simulated else []
-    if info.options.get('replay'):
-        facts = ['chip sim:replayed']
+    for option, word in (('stubs', 'stubbed'), ('replay', 'replayed')):
+        if info.options.get(option):
+            facts = [f'chip sim:{word}']
     if born := origin_text(info):
         facts.append(f'chip:{born}')
     if by := author_text(info.author):

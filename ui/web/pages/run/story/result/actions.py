@@ -11,14 +11,18 @@ from ui.web.components.theme import button
 from ui.web.components.widgets import Box, text_link
 from ui.web.pages.run.pane import RunPage
 from ui.web.pages.shared.launching.rerun import retry
+from ui.web.routing import compare_path
 
 
 def draw_actions(page: RunPage, markdown: Callable[[], str]) -> None:
-    """Draw the four actions on a result; without its pattern, a run can only be read."""
-    run, known = page.context.run, _is_known(page)
+    """Draw the actions on a result; without its pattern, a run can only be read. A fork can be compared."""
+    run, known, parent = page.context.run, _is_known(page), page.context.info.parent
     with Box('result-actions', role='group', aria_label='Actions on the result'):
+        if parent:
+            text_link(compare_path(parent, run), 'Compare', 'btn small', icon='compare_arrows')
         if known:
-            text_link(f'/runs/{run}/fork', 'Try a change', 'btn small', icon='call_split')
+            kind = 'btn quiet small' if parent else 'btn small'
+            text_link(f'/runs/{run}/fork', 'Try a change', kind, icon='' if parent else 'call_split')
         button('Download', kind='quiet small').on(
             'click', lambda: ui.download.content(markdown().encode(errors='replace'), 'result.md')
         )

@@ -11,7 +11,7 @@ from engine.records import Shape, View
 from ui.formatting.results.blocks import Result
 from ui.formatting.results.markdown import to_markdown
 from ui.formatting.results.result import PANEL, read_result
-from ui.formatting.values import SIMULATED, as_sentence, is_simulated
+from ui.formatting.values import as_sentence, origin_note
 from ui.web.components.widgets import Box, CachedElement, Text, set_class
 from ui.web.pages.run.pane import Moment, Pane, RunPage
 from ui.web.pages.run.story.result.actions import draw_actions, draw_repairs
@@ -58,7 +58,7 @@ class ResultCard(Pane):
         )
         failures = [seq for seq in index.mark_steps['error'] if seq <= view.seq]
         failed_at = failures[-1] if failures else view.seq
-        facts = (view.status, view.error, is_simulated(view), failed_at, moment.may_control)
+        facts = (view.status, view.error, origin_note(view), failed_at, moment.may_control)
         if self._root.clear_if_changed((self._result, *facts)):
             with self._root:
                 self._draw(view, failed_at)
@@ -72,8 +72,8 @@ class ResultCard(Pane):
                 draw_actions(self.page, lambda: self._markdown(view))
             else:
                 draw_repairs(self.page, failed_at, may_retry=view.status.retriable)
-        if is_simulated(view):
-            Text('p', SIMULATED, 'result-simulated')
+        if note := origin_note(view):
+            Text('p', note, 'result-simulated')
         self._draw_words(view)
         if result.main or result.aside:
             with Box(f'result-body {"two-sided" if result.aside else ""}'):
@@ -98,7 +98,7 @@ class ResultCard(Pane):
 
     def _markdown(self, view: View) -> str:
         """Return the result as a file, which says at its end if it is simulated."""
-        simulated = f'\n\n*{SIMULATED}*' if is_simulated(view) else ''
+        simulated = f'\n\n*{note}*' if (note := origin_note(view)) else ''
         return f'{to_markdown(self._result)}{simulated}\n'
 
 

@@ -1,0 +1,1 @@
+"""The simulator page: a walk through a pattern's chart."""

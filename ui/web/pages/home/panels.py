@@ -17,6 +17,7 @@ from ui.web.components.widgets import Box, NativeSelect, Text, text_link
 from ui.web.pages.shared.attention import Attention, RequestList
 from ui.web.pages.shared.connect import ConnectDialog
 from ui.web.pages.shared.launching.samples import Starter, samples
+from ui.web.routing import launch_path
 
 POLL_SECONDS = 1.0
 FIRST = 'pipeline'
@@ -116,14 +117,16 @@ def new_run_card(backend: Backend) -> ui.element:
         chosen = NativeSelect(titles, value=FIRST if FIRST in titles else next(iter(titles), ''))
         chosen.props('aria-label="Pattern"')
         with Box('home-actions'):
-            button('Configure…', kind='small').on('click', lambda: ui.navigate.to(f'/launch/{chosen.value}'))
+            button('Configure…', kind='small').on(
+                'click', lambda: ui.navigate.to(launch_path(str(chosen.value)))
+            )
             run = button('Run a sample', icon='play_arrow', kind='small primary', requires='start')
 
         async def start() -> None:
             if ready := samples(patterns[chosen.value]):
                 await starter.start_sample(chosen.value, ready[0])
             else:
-                ui.navigate.to(f'/launch/{chosen.value}')
+                ui.navigate.to(launch_path(str(chosen.value)))
 
         run.on('click', start)
     return card

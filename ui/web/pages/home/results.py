@@ -25,8 +25,8 @@ MAX_FIRST_WAIT = 0.5
 """Seconds; cards that grow later would move what is below them."""
 ENDED = RunQuery(status=(Status.DONE, Status.FAILED), limit=4, pins_first=True)
 
-Card = tuple[str, str, Status, str, bool]
-"""What a card is redrawn for: the run's id, title, status and error, and whether its result is known."""
+Card = tuple[str, str, Status, str, bool, bool]
+"""What a card is redrawn for: the run's id, title, status, error, pin, and whether its result is known."""
 
 
 class LatestResults:
@@ -75,7 +75,7 @@ class LatestResults:
 
     def _show(self) -> None:
         cards = {
-            run: (run, info.title or run, info.status, info.error, run in self._results)
+            run: (run, info.title or run, info.status, info.error, info.pinned, run in self._results)
             for run, info in self._infos.items()
         }
         draw_changes(self._list, self._drawn, cards, self._draw)
@@ -99,7 +99,7 @@ class LatestResults:
             self._show()
 
     def _draw(self, card: Card) -> ui.element:
-        run, title, status, error, _ = card
+        run, title, status, error, pinned, _ = card
         info, result = self._infos[run], self._results.get(run, Result())
         with Box('card result-small', 'li') as element:
             with Box('result-small-head'):
@@ -108,6 +108,7 @@ class LatestResults:
             with Box('result-small-facts muted small'):
                 facts = (
                     self._titles.get(info.pattern, info.pattern),
+                    'pinned' if pinned else '',
                     'simulated' if info.simulated else '',
                     origin_text(info),
                     duration(info.updated - info.created),

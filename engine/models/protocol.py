@@ -239,7 +239,8 @@ class Model(Protocol):
 
     Optional methods: `price(usage) -> float | None` returns dollars, None if unknown;
     `effort_problem(effort) -> str` returns why the model rejects a reasoning effort, or '';
-    `cache_saving(usage) -> float | None` is for models whose provider caches prompts.
+    `cache_saving(usage) -> float | None` is for models whose provider caches prompts;
+    `attempts` and `largest_call` bound what a call can use.
     """
 
     simulated: bool

@@ -181,7 +181,7 @@ class LocalConductor:
         self.mark_winner = forks.mark_winner
         self.save_test = tests.save_test
         self.check = tests.check
-        self.rehearse = Rehearsals(self.catalog).rehearse
+        self.rehearse = Rehearsals(self.catalog, self.journal).rehearse
 
     async def __aenter__(self) -> Self:
         return self

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Protocol
 
 from pydantic import Field
 
-from engine.operations.rehearsal import Rehearsal
+from engine.operations.rehearsal import SECONDS, Rehearsal
 from engine.operations.table import Role, operation
 
 
@@ -26,8 +26,15 @@ class Rehearsing(Protocol):
             Mapping[str, Any] | None,
             Field(description='Answers of agents, by agent or role, one for each visit.'),
         ] = None,
+        models: Annotated[
+            Mapping[str, str] | None,
+            Field(description='Models by role, whose prices and fallbacks the cost rests on.'),
+        ] = None,
+        seconds: Annotated[
+            float, Field(ge=0, le=SECONDS, description='Time for finding ways to states; 0 finds none.')
+        ] = SECONDS,
     ) -> Rehearsal:
-        """Check the chart of a pattern, and find a way to each of its states. Nothing is run.
+        """Check the chart of a pattern, find a way to each of its states, and say what a run costs at most.
 
         Raises:
             UnknownPattern

@@ -12,7 +12,9 @@ from engine.statechart.definition import PatternDefinition
 START = StatePath('[*]')
 """The pseudo-state in which every run begins, in Mermaid's notation."""
 
-OUR_KEYS = ('invoke', 'within', 'retry', 'outcome', 'waits', 'agent', 'caption', 'seat')
+OUR_KEYS = (
+    'invoke', 'within', 'retry', 'outcome', 'waits', 'agent', 'caption', 'seat', 'most_visits', 'most_calls',
+)  # fmt: skip
 """The keys that states have in addition to those of `transitions`."""
 EDGE_KEYS = ('trigger', 'source', 'dest', 'conditions', 'unless', 'before', 'after')
 """The keys of `transitions` except `prepare`, which would write memory even if the edge is not taken."""

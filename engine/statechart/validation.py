@@ -155,6 +155,11 @@ def _contradictions(state: Mapping[str, Any], composite: bool) -> Iterator[str]:
     seconds = state.get('within')
     if not (seconds is None or isinstance(seconds, str) or (type(seconds) in (int, float) and seconds > 0)):
         yield f'within is a number of seconds above 0 or the name of a method, not {seconds!r}'
+    visits, calls = state.get('most_visits', 1), state.get('most_calls', 0)
+    if type(visits) is not int or visits < 1:
+        yield f'most_visits is a whole number, 1 or more, not {visits!r}'
+    if type(calls) not in (int, float) or not calls >= 0:
+        yield f'most_calls is a number, 0 or more, not {calls!r}'
     if not isinstance(state.get('retry', Retry()), Retry):
         yield f'retry is an engine.Retry, not {state["retry"]!r}'
 

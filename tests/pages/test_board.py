@@ -216,7 +216,7 @@ async def send_empty_form(user: User) -> None:
     for _ in range(20):
         click(user, 'Send')
         with contextlib.suppress(AssertionError):
-            await user.should_see('Fill this in.', retries=3)
+            await user.should_see('Enter a value.', retries=3)
             return
     raise AssertionError('the empty form is not refused')
 

@@ -206,7 +206,7 @@ async def test_a_budget_burns_down_and_is_extended(user: User):
     await user.should_see('More tokens')
     more = user.find(ui.input)
     more.type('0,5')
-    await user.should_see('Must be a whole number.')
+    await user.should_see('Enter a whole number.')
     more.clear().type('400')
     press(user, 'Add')
     await user.should_see('485 of 500 left', retries=30)

@@ -56,7 +56,7 @@ async def test_a_tools_page_shows_its_parameters_and_permissions(pages, conducto
 async def test_bad_arguments_are_reported_at_their_fields(pages):
     await pages.open('/tools/write_file')
     click(pages, 'Run tool')
-    await see(pages, 'Fill this in.', 'The result appears here.')
+    await see(pages, 'Enter a value.', 'The result appears here.')
 
 
 async def test_a_call_ends_with_its_page(pages, monkeypatch, endless):

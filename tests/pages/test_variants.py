@@ -5,7 +5,8 @@ from engine.acp.known_agents import ExternalAgent
 from engine.errors import JournalUnavailable
 from tests.pages.app.test_runs import keep
 from tests.support.harness import complete_run
-from tests.support.pages.clicks import click
+from tests.support.pages.clicks import click, control, enter, labelled, open_fold, press_labelled, see
+from ui.web.components.elements import Combobox
 from ui.web.pages.fork import page as fork_page
 from ui.web.pages.fork.variants import page as variants
 
@@ -43,6 +44,33 @@ async def test_a_fork_that_keeps_later_steps_says_which_and_why(pages, backend, 
     await pages.should_see('Step 2 is an immediate consequence of step 1 and is kept with it.')
     await pages.open(f'/runs/{run}/fork?at=2')
     await pages.should_not_see('immediate consequence')
+
+
+async def test_a_variant_changes_memory_tools_and_effort_in_fields(pages, backend, conductor):
+    fork_page.register(backend)
+    run = await complete_run(conductor, 'pipeline', {'task': 'Tea or coffee?'})
+    await pages.open(f'/runs/{run}/fork?at=6')
+    for title in ('Memory', 'Tools by role', 'Reasoning effort by role'):
+        open_fold(pages, title)
+    assert isinstance(control(pages, 'Researcher'), Combobox)
+    enter(pages, 'Iteration', 'many')
+    click(pages, 'Start fork')
+    await see(pages, 'Enter a whole number.')
+    enter(pages, 'Iteration', '1')
+    enter(pages, 'All roles', 'much')
+    await see(pages, 'Enter one of none, minimal, low', retries=20)
+    enter(pages, 'All roles', 'low')
+    press_labelled(pages, 'Add entry: Drafts')
+    with pages.client:
+        labelled(pages, 'Messages, Entry 1, Content')[0].set_value('Look it up')
+        labelled(pages, 'Drafts, Entry 1, Text')[0].set_value('My own draft')
+    click(pages, 'Start fork')
+    await pages.should_see('Here is run', retries=30)
+    (fork,) = [info for info in (await conductor.runs()).runs if info.parent == run]
+    view = await conductor.view(fork.id, 7)
+    assert (view.memory['iteration'], view.memory['messages'][0]['content']) == (1, 'Look it up')
+    assert view.memory['drafts'] == [{'version': 0, 'text': 'My own draft', 'answers': []}]
+    assert fork.options['effort'] == {'': 'low'}
 
 
 async def test_a_fork_shows_its_agents_permissions(pages, backend, conductor):

@@ -182,7 +182,7 @@ def argument_problem(text: str, tool: Tool | None) -> str:
     except (ValueError, RecursionError) as error:
         return json_problem(error)
     if not isinstance(values, dict):
-        return 'Must be a JSON object.'
+        return 'Enter a JSON object.'
     if tool is None:
         return ''
     try:

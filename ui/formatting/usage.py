@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from engine.models import CHARACTERS_A_TOKEN
+from engine.operations.rehearsal import Cost, Figures, Unbounded
 from engine.records import Gauge, Usage, View
-from ui.formatting.steps import duration
+from ui.formatting.steps import duration, edges_text
 from ui.formatting.values import compact, count
 
 UNKNOWN = 'unknown'
@@ -166,3 +168,70 @@ def usage_notes(view: View) -> list[str]:
             'The price of {} is not known; it can be set in the configuration file.',
         ),
     ]
+
+
+def cost_sentence(cost: Cost) -> str:
+    """Return the range of a run's calls and the most it can cost: `3 to 41 calls, at most $1.90`."""
+    if open_end := cost.unbounded_calls:
+        return f'No upper bound: {unbounded_text(open_end)}.'
+    calls, least = int(cost.most.calls or 0), min(cost.least_calls, int(cost.most.calls or 0))
+    numbers = count(calls, 'call') if least == calls else f'{compact(least)} to {count(calls, "call")}'
+    price = '' if cost.most.dollars is None else f', at most {dollars(cost.most.dollars)}'
+    return f'{numbers}{price if cost.most.dollars else ""}.'
+
+
+def unbounded_text(item: Unbounded) -> str:
+    """Return why a figure has no bound; an edge is named by the states it links."""
+    if not item.edge:
+        return item.text
+    return f'nothing limits how often a run goes {edges_text([f"{item.state}>{item.dest}"])}'
+
+
+def unbounded_lines(cost: Cost) -> list[str]:
+    """Return why figures have no bound, each reason once; that a state has no time limit is left out."""
+    figures: dict[str, list[str]] = {}
+    for item in cost.unbounded:
+        if item.edge or item.figure != 'seconds':
+            figures.setdefault(unbounded_text(item), []).append(item.figure)
+    return [f'{", ".join(names).capitalize()}: {text}.' for text, names in figures.items()]
+
+
+def repeats_sentence(cost: Cost) -> str:
+    """Return what each event of people adds at most: `hand back up to 164 calls`; '' if none does."""
+    most: dict[str, float] = {}
+    for repeat in cost.repeats:
+        event = repeat.edge.partition(': ')[0].replace('_', ' ')
+        most[event] = max(most.get(event, 0), math.inf if repeat.calls is None else repeat.calls)
+    parts = [
+        f'{event} {"any number of calls" if calls == math.inf else "up to " + count(int(calls), "call")}'
+        for event, calls in most.items()
+    ]
+    return f'People can add to it, each time: {", ".join(parts)}.' if parts else ''
+
+
+def usual_sentence(cost: Cost) -> str:
+    """Return what recorded runs used on average, and how many there are."""
+    if cost.usual is None:
+        return 'No run of this pattern has ended yet, so nothing is known of its usual cost.'
+    runs = count(cost.runs, 'recorded run')
+    return f'Usual: {_figures_text(cost.usual)} (mean of {runs}).'
+
+
+def _figures_text(figures: Figures) -> str:
+    """Return figures in one line; those without a bound are left out."""
+    parts = []
+    for name, unit in (('calls', 'call'), ('tokens', 'token'), ('answers', 'answer of a person')):
+        amount = getattr(figures, name)
+        if amount:
+            plural = 'answers of people' if name == 'answers' else ''
+            parts.append(count(max(1, round(amount)), unit, plural))
+    if figures.dollars:
+        parts.append(dollars(figures.dollars))
+    if figures.seconds:
+        parts.append(f'{compact(max(1, round(figures.seconds)))} s')
+    return ', '.join(parts) or 'nothing'
+
+
+def figure(amount: float | None) -> str:
+    """Return a number of a table; `no bound` if there is none."""
+    return 'no bound' if amount is None else compact(round(amount))

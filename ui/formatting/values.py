@@ -157,7 +157,7 @@ def capitalize(text: str) -> str:
 
 def as_sentence(text: str) -> str:
     """Return the text with a capital letter and a full stop."""
-    return f'{capitalize(text).rstrip(".")}.' if text else ''
+    return capitalize(text) if text.endswith(('!', '?')) or not text else f'{capitalize(text).rstrip(".")}.'
 
 
 def json_problem(error: Exception) -> str:
@@ -216,24 +216,36 @@ def day_range(since: str, until: str) -> tuple[float | None, float | None]:
     )
 
 
+EMPTY = 'Enter a value.'
+"""What an empty field lacks."""
 SENTENCES = {
-    'missing': 'Fill this in.',
-    'string_too_short': 'Enter at least {min_length} characters (now {size}).',
-    'string_too_long': 'Use at most {max_length:,} characters (now {size:,}).',
-    'greater_than_equal': 'Must be {ge} or more.',
-    'less_than_equal': 'Must be {le} or less.',
-    'greater_than': 'Must be more than {gt}.',
-    'less_than': 'Must be less than {lt}.',
-    'int_parsing': 'Must be a whole number.',
-    'int_parsing_size': 'Must be a smaller number.',
-    'int_from_float': 'Must be a whole number.',
-    'float_parsing': 'Must be a number.',
-    'finite_number': 'Must be a number.',
-    'too_short': 'Enter at least {min_length} entries (now {actual_length}).',
+    'missing': EMPTY,
+    'string_type': 'Enter a text.',
+    'string_too_short': 'Enter at least {min_length} characters.',
+    'string_too_long': 'Enter at most {max_length} characters (now {size}).',
+    'string_pattern_mismatch': 'Enter a text that matches {pattern}.',
+    'greater_than_equal': 'Enter {ge} or more.',
+    'less_than_equal': 'Enter {le} or less.',
+    'greater_than': 'Enter more than {gt}.',
+    'less_than': 'Enter less than {lt}.',
+    'int_parsing': 'Enter a whole number.',
+    'int_parsing_size': 'Enter a smaller number.',
+    'int_from_float': 'Enter a whole number.',
+    'int_type': 'Enter a whole number.',
+    'float_parsing': 'Enter a number.',
+    'float_type': 'Enter a number.',
+    'finite_number': 'Enter a number.',
+    'date_from_datetime_parsing': 'Enter a date.',
+    'time_parsing': 'Enter a time.',
+    'list_type': 'Enter a list.',
+    'dict_type': 'Enter an object.',
+    'too_short': 'Enter at least {min_length} entries.',
     'too_long': 'Enter at most {max_length} entries (now {actual_length}).',
 }
 """By pydantic's error type; other errors keep pydantic's own message."""
 CHOICES = ('enum', 'literal_error')
+MAX_LISTED = 200
+"""Maximum length of a message that lists all choices."""
 
 
 def problems(error: ValidationError) -> dict[str, str]:
@@ -242,28 +254,39 @@ def problems(error: ValidationError) -> dict[str, str]:
     for item in error.errors(include_url=False):
         place = item['loc']
         problem = describe_problem(str(item['type']), item.get('ctx', {}), item.get('input'), item['msg'])
-        if len(place) > 1:
-            entry = place[1] + 1 if isinstance(place[1], int) else place[1]
-            problem = f'Entry {entry}: {problem}'
+        if inside := ', '.join(map(part_title, place[1:])):
+            problem = f'{inside}: {problem}'
         by_field.setdefault(str(place[0]) if place else '', problem)
     return by_field
+
+
+def part_title(part: str | int) -> str:
+    """Return a name for a part of a value: Entry 2, Max rounds."""
+    return f'Entry {part + 1}' if isinstance(part, int) else capitalize(part.replace('_', ' '))
 
 
 def describe_problem(kind: str, bounds: Mapping[str, Any], value: Any, message: str) -> str:
     """Return one problem as a sentence that says what would be valid."""
     size = len(value.strip()) if isinstance(value, str) else 0
     if kind == 'string_too_short' and not size:
-        least = bounds['min_length']
-        return f'Enter at least {least} characters.' if least > 1 else SENTENCES['missing']
-    if value == '' and kind in CHOICES:
-        return 'Choose one.'
+        kind = 'string_too_short' if bounds['min_length'] > 1 else 'missing'
+    if kind in CHOICES and (value == '' or len(message) > MAX_LISTED):
+        return 'Choose one from the list.' if value else 'Choose one.'
+    if kind == 'too_short' and bounds['min_length'] == 1:
+        return 'Enter at least one.'
     if kind in SENTENCES:
-        whole = {name: _round_bound(bound) for name, bound in bounds.items()}
-        return SENTENCES[kind].format(**{**whole, 'size': size})
-    text = message.removeprefix('Value error, ')
-    return f'{capitalize(text)}{"" if text.endswith((".", "!", "?")) else "."}'
+        words = {name: _bound_text(bound) for name, bound in {**bounds, 'size': size}.items()}
+        return SENTENCES[kind].format(**words)
+    return problem_sentence(message.removeprefix('Value error, '))
 
 
-def _round_bound(bound: Any) -> Any:
-    """Format a whole number as one, even if its field takes fractions."""
-    return int(bound) if isinstance(bound, float) and bound.is_integer() else bound
+def problem_sentence(text: str) -> str:
+    """Return a problem as a sentence that says what to enter: “must be a date” as “Enter a date”."""
+    return as_sentence(re.sub('^must (be|have) ', 'enter ', text))
+
+
+def _bound_text(bound: Any) -> str:
+    """Return a bound in words; a whole number as one, even if its field takes fractions."""
+    if isinstance(bound, float) and bound.is_integer():
+        bound = int(bound)
+    return f'{bound:,}' if isinstance(bound, int | float) else str(bound)

@@ -42,6 +42,7 @@ from ui.web.pages.accounts.own import page as account
 from ui.web.pages.compare import page as compare
 from ui.web.pages.fork import page as fork
 from ui.web.pages.fork.lineage import page as lineage
+from ui.web.pages.fork.regression_test import page as regression_test
 from ui.web.pages.fork.variants import page as variants
 from ui.web.pages.home import page as home
 from ui.web.pages.inbox import page as inbox
@@ -74,6 +75,7 @@ PAGES = (
     review,
     report,
     fork,
+    regression_test,
     variants,
     lineage,
     compare,

@@ -187,6 +187,16 @@ class EndpointModel:
         """Return the cost of this usage in dollars; None if the price is unknown."""
         return self._client.prices.cost(self._client.endpoint, self._model, usage)
 
+    @property
+    def attempts(self) -> int | None:
+        """Maximum number of attempts per call; None means the agent's own setting."""
+        return self._client.endpoint.attempts
+
+    @property
+    def largest_call(self) -> Usage | None:
+        """The most tokens one call can use; None if that is unknown."""
+        return self._client.prices.largest_call(self._client.endpoint, self._model)
+
     def cache_saving(self, usage: Usage) -> float | None:
         """Return the dollars that the provider's cache saved on this usage; None if the price is unknown."""
         return self._client.prices.cache_saving(self._client.endpoint, self._model, usage)

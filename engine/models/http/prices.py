@@ -70,6 +70,19 @@ class Prices:
             return charged
         return _list_price(endpoint.url, model, usage, written_hour)
 
+    def largest_call(self, endpoint: Endpoint, model: str) -> Usage | None:
+        """Return the most tokens one call can use; None if the model's context window is unknown."""
+        from genai_prices import data_snapshot
+
+        try:
+            _, info = data_snapshot.get_snapshot().find_provider_model(model, None, None, endpoint.url)
+        except LookupError:
+            return None
+        window = info.context_window
+        if not window:
+            return None
+        return Usage(calls=1, input=window, output=min(endpoint.most_tokens or window, window))
+
     def cache_saving(self, endpoint: Endpoint, model: str, usage: Usage) -> float | None:
         """Return the dollars saved by the provider's cache, less the extra price of writes; None if unknown.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from types import ModuleType
 
@@ -23,7 +23,7 @@ def unused_fields(pattern: Pattern) -> Iterator[Finding]:
 
     It goes by names: a name that is used anywhere in the pattern's modules counts, also for another record.
     """
-    sources = [source for module in _modules(pattern) if (source := _source(module))]
+    sources = list(filter(None, sources_of(pattern)))
     if not sources:
         return
     reads, writes = (frozenset[str]().union(*names) for names in zip(*map(_uses, sources), strict=True))
@@ -47,17 +47,18 @@ def unused_fields(pattern: Pattern) -> Iterator[Finding]:
         yield Finding(level=Level.WARNING, rule='unused-memory', text=f'`{name}` of Memory {problem}')
 
 
-def _modules(pattern: Pattern) -> Iterable[ModuleType]:
-    """Return the modules of a pattern, its bases and its memory, and those in the same packages."""
+def sources_of(pattern: Pattern) -> list[str]:
+    """Return the modules' code of a pattern, its bases, its memory and their packages; '' if unknown."""
     classes = [*type(pattern).__mro__, *pattern.Memory.__mro__]
     names = {cls.__module__ for cls in classes if issubclass(cls, (Pattern, BaseMemory))}
     core = {Pattern.__module__, BaseMemory.__module__}
     packages = tuple(f'{package}.' for name in names - core if (package := name.rpartition('.')[0]))
     chosen = {name for name in sys.modules if name in names - core or name.startswith(packages)}
-    return [sys.modules[name] for name in sorted(chosen)]
+    return [source_of(sys.modules[name]) for name in sorted(chosen)]
 
 
-def _source(module: ModuleType) -> str:
+def source_of(module: ModuleType) -> str:
+    """Return the code of a module; '' if it is unknown."""
     try:
         return inspect.getsource(module)
     except (OSError, TypeError):  # Written in a console, or not in Python.
@@ -65,10 +66,16 @@ def _source(module: ModuleType) -> str:
 
 
 @lru_cache(maxsize=256)
+def tree_of(source: str) -> ast.Module:
+    """Return code as a tree, which is not to be changed."""
+    return ast.parse(source)
+
+
+@lru_cache(maxsize=256)
 def _uses(source: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return the names of attributes that a module reads and of those that it writes."""
     reads, writes = set[str](), set[str]()
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree_of(source)):
         if isinstance(node, ast.Attribute):
             (reads if isinstance(node.ctx, ast.Load) else writes).add(node.attr)
         elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Attribute):

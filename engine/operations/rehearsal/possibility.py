@@ -145,7 +145,7 @@ def _shadowed_edges(
     shadowed: dict[int, str] = {}
     certain: set[tuple[StatePath, str]] = set()
     for key, group in groups.items():
-        wanted = {number: _wanted(declared[number][1]) for number in group}
+        wanted = {number: wanted_guards(declared[number][1]) for number in group}
         taken: set[int] = set()
         _follow(list(wanted.items()), {}, taken)
         if NONE not in taken:
@@ -177,7 +177,7 @@ def _follow(edges: list[tuple[int, list[tuple[Any, bool]]]], known: dict[Any, bo
     taken.add(number)
 
 
-def _wanted(declaration: Mapping[str, Any]) -> list[tuple[Any, bool]]:
+def wanted_guards(declaration: Mapping[str, Any]) -> list[tuple[Any, bool]]:
     """Return the guards of an edge, each with the answer it needs. Two functions are two guards."""
     conditions = [(guard, True) for guard in listify(declaration.get('conditions'))]
     return [*conditions, *((guard, False) for guard in listify(declaration.get('unless')))]

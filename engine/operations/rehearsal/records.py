@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 
 from engine.records import EdgeShape, StatePath
@@ -72,6 +72,84 @@ class RehearsedEdge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """What a run, or a state during a run, uses; None where there is no bound, or none is known."""
+
+    calls: float | None = 0
+    """Model calls, failed attempts included."""
+    tokens: float | None = 0
+    """Input and output together."""
+    dollars: float | None = 0
+    seconds: float | None = 0
+    """Working time: waiting for people does not count."""
+    answers: float | None = 0
+    """What people are asked for."""
+
+
+FIGURES = tuple(item.name for item in fields(Figures))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unbounded:
+    """Why one of the figures has no bound."""
+
+    figure: str
+    """One of `FIGURES`."""
+    state: StatePath = StatePath('')
+    edge: str = ''
+    """The edge that lets a loop repeat for ever: `done: reviewing → analyzing`; '' for other reasons."""
+    dest: StatePath = StatePath('')
+    """Where that edge leads."""
+    text: str
+    """In a sentence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeat:
+    """An edge by which people can have work done again; the worst case counts none of them."""
+
+    edge: str
+    calls: float | None
+    """Model calls that it adds at most, each time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateCost:
+    """What one state uses in a run; what an agent's own states use is counted for the agent."""
+
+    path: StatePath
+    visits: float | None
+    """How often a run enters it at most."""
+    most: Figures
+    usual: Figures | None = None
+    """The mean over recorded runs, for agents; None if there are none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What a run costs at worst, at least and as recorded."""
+
+    most: Figures
+    """At worst: every agent uses all its turns, every call all its attempts, every loop all its rounds.
+    People who take over, repeat, stop or edit work can make it more; see `repeats`."""
+    least_calls: int
+    """The fewest calls of a run in which nothing fails."""
+    unbounded: tuple[Unbounded, ...] = ()
+    """Why figures of `most` are None."""
+    repeats: tuple[Repeat, ...] = ()
+    states: tuple[StateCost, ...] = ()
+    usual: Figures | None = None
+    """The mean over recorded runs of the pattern; None if there are none."""
+    runs: int = 0
+    """How many recorded runs `usual` rests on."""
+
+    @property
+    def unbounded_calls(self) -> Unbounded | None:
+        """Why the number of calls has no bound; None if it has one."""
+        return next((item for item in self.unbounded if item.figure == 'calls'), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Walk:
     """The way that stubs lead, on real memory: guards decide, and work without an agent succeeds."""
 
@@ -93,6 +171,7 @@ class Rehearsal:
     edges: tuple[RehearsedEdge, ...]
     complete: bool
     """Whether the search ended by itself, and not by its limit of time."""
+    cost: Cost
     walk: Walk | None = None
     """The way of a run with the stubs that were given."""
 

@@ -8,12 +8,15 @@ from dataclasses import replace
 from typing import Any
 
 from engine.configuration.catalog import Catalog
+from engine.journal.protocol import Journal
+from engine.operations.rehearsal.cost import Means, cost_of
 from engine.operations.rehearsal.free_chart import FreeChart
 from engine.operations.rehearsal.lint import lint
 from engine.operations.rehearsal.possibility import Possibility
 from engine.operations.rehearsal.records import PlayedEvent, Rehearsal, RehearsedEdge, RehearsedState, Walk
 from engine.operations.rehearsal.search import Search
 from engine.operations.rehearsal.simulator import Simulator, with_examples
+from engine.operations.rehearsal.usual import RecordedRuns, with_usual
 from engine.records import Event, StatePath
 from engine.runtime import check_stubs
 from engine.statechart.chart import Microstep
@@ -27,14 +30,16 @@ SECONDS = 2.0
 class Rehearsals:
     """Rehearses the patterns of a catalog."""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
+    def __init__(self, catalog: Catalog, journal: Journal) -> None:
+        self._catalog, self._recorded = catalog, RecordedRuns(journal)
 
     async def rehearse(
         self,
         pattern: str,
         parameters: Mapping[str, Any] | None = None,
         stubs: Mapping[str, Any] | None = None,
+        models: Mapping[str, str] | None = None,
+        seconds: float = SECONDS,
     ) -> Rehearsal:
         """Rehearse a pattern; parameters that are left out have their defaults, and stubs are followed.
 
@@ -45,16 +50,22 @@ class Rehearsals:
         chosen = self._catalog.pattern(pattern)
         workflow = chosen.sample(parameters)
         check_stubs(workflow, stubs or {})
-        rehearsal = await asyncio.to_thread(rehearse, workflow)
-        return replace(rehearsal, walk=walk(chosen, parameters or {}, stubs)) if stubs else rehearsal
+        means = Means(chosen=models or {}, models=self._catalog.registry, tools=self._catalog.tools)
+        runs = await self._recorded.of(workflow.name)
+        rehearsal = await asyncio.to_thread(rehearse, workflow, seconds=seconds, means=means)
+        followed = walk(chosen, parameters or {}, stubs) if stubs else None
+        return replace(rehearsal, cost=with_usual(rehearsal.cost, runs), walk=followed)
 
 
-def rehearse(pattern: Pattern, *, seconds: float = SECONDS) -> Rehearsal:
-    """Return what the chart of a pattern, with its parameters, can do. Runs none of its code.
+def rehearse(pattern: Pattern, *, seconds: float = SECONDS, means: Means | None = None) -> Rehearsal:
+    """Return what the chart of a pattern, with its parameters, can do.
+
+    None of its code is run but the guards that compare a count with a limit.
 
     Args:
         pattern: the pattern with the parameters.
         seconds: the limit of time for the search.
+        means: the models and tools it would work with.
     """
     chart = FreeChart(pattern)
     possible = Possibility(pattern, chart)
@@ -84,6 +95,7 @@ def rehearse(pattern: Pattern, *, seconds: float = SECONDS) -> Rehearsal:
             for edge in dict.fromkeys(chart.shape.edges)
         ),
         complete=search.complete,
+        cost=cost_of(pattern, chart, possible, means or Means()),
     )
 
 

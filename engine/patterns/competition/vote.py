@@ -179,7 +179,7 @@ class Vote(Pattern):
         ['done', 'voting', 'undecided'],
         ['always', 'counting', 'judging', 'is_for_judge'],
         edge('always', 'counting', 'decided', unless='is_tied', before='adopt_majority'),
-        ['always', 'counting', 'voting', 'may_vote_again'],
+        edge('always', 'counting', 'voting', 'may_vote_again', before='count_ballot'),
         edge('always', 'counting', 'decided', before='adopt_first'),
         ['done', 'judging', 'decided', 'is_ruled'],
         edge('done', 'judging', 'decided', before='adopt_first'),
@@ -213,10 +213,12 @@ class Vote(Pattern):
         return bool(memory.answer)
 
     def open_ballot(self, memory: Any, event: Event) -> None:
-        """Start the first or the next ballot, with nobody failed."""
-        if memory.ballots:
-            memory.number += 1
+        """Start a ballot, with nobody failed."""
         memory.failed = {}
+
+    def count_ballot(self, memory: Any, event: Event) -> None:
+        """Move on to the next ballot."""
+        memory.number += 1
 
     def count_votes(self, memory: Any, event: Event) -> None:
         """Count equal answers."""

@@ -68,6 +68,7 @@ def _reviewer_state(role: Role, config: DebateConfig) -> dict[str, Any]:
     )
     return {
         'name': me,
+        'most_visits': config.rounds,
         'initial': 'called',
         'children': [
             {'name': 'called'},

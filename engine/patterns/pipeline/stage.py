@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -143,7 +144,7 @@ def stage(
         'on_enter': [set_status, *([enter] if enter else [])],
         'within': within,
         'children': [
-            {'name': 'processing', 'invoke': partial(call_stage, function)},
+            {'name': 'processing', 'invoke': partial(call_stage, function), 'most_calls': math.inf},
             *FINAL_STATES,
         ],
         'transitions': [

@@ -126,7 +126,7 @@ class Supervisor(Pattern):
         """One worker state entered once per task, or one region per worker if there are several."""
         if self.parameters.execution == SIDE_BY_SIDE:
             workers = [
-                {'name': name, **worker_chart(name, self.team, repeats=True)}
+                {'name': name, **worker_chart(name, self.team, repeats=True, most=self.parameters.max_tasks)}
                 for name in (f'worker_{number}' for number in range(1, self.parameters.workers + 1))
             ]
             executing: dict[str, Any] = {'parallel': workers}
@@ -134,7 +134,7 @@ class Supervisor(Pattern):
             executing = worker_chart('worker', self.team, repeats=False)
         return [
             PLANNER_SEAT.add_to(agent('planning', SUPERVISOR, output=SupervisorPlan, then='delegate')),
-            {'name': 'executing', **executing},
+            {'name': 'executing', 'most_visits': self.parameters.max_tasks, **executing},
             self._synthesizing(),
             {'name': 'complete', 'final': True},
             {'name': 'failed', 'final': True, 'outcome': 'failed', 'on_enter': 'record_failure'},

@@ -14,13 +14,14 @@ from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.edges import edge, failure_edges
 
 
-def worker_chart(name: str, roles: Sequence[Role], *, repeats: bool) -> dict[str, Any]:
+def worker_chart(name: str, roles: Sequence[Role], *, repeats: bool, most: int = 1) -> dict[str, Any]:
     """The substates of a worker.
 
     Args:
         name: distinguishes workers in memory.
         roles: roles it may play, one per task.
         repeats: whether it keeps taking tasks until all are taken, or finishes after one.
+        most: maximum number of tasks it takes.
 
     The pattern must define the guards `next_task_is_ready`, `next_role_is_unknown` and `nothing_is_left`.
     """
@@ -30,14 +31,17 @@ def worker_chart(name: str, roles: Sequence[Role], *, repeats: bool) -> dict[str
         'initial': 'taking',
         'children': [
             {'name': 'taking'},
-            agent(
-                'working',
-                roles,
-                cast=partial(assign_role, name),
-                prompt=partial(task_prompt, name),
-                output=WorkerAnswer,
-                then=partial(record_result, name),
-            ),
+            {
+                **agent(
+                    'working',
+                    roles,
+                    cast=partial(assign_role, name),
+                    prompt=partial(task_prompt, name),
+                    output=WorkerAnswer,
+                    then=partial(record_result, name),
+                ),
+                'most_visits': most,
+            },
             {'name': 'finished', 'final': True},
         ],
         'transitions': [

@@ -112,7 +112,7 @@ def states() -> tuple[dict[str, Any], ...]:
                 {'name': 'time_check', 'on_enter': rounds.check_time},
                 {
                     'name': 'preparing', 'caption': 'Copying the project',
-                    'invoke': activities.prepare_project, 'within': 60,
+                    'invoke': activities.prepare_project, 'within': 60, 'most_visits': 1,
                 },
                 planning_state,
                 executing,

@@ -25,11 +25,18 @@ PAGES = {
     'drafts': '{run}/drafts',
     'past': '{run}?at=9&inspect=memory',
     'fork': '{run}/fork?at=9',
+    'test': '{run}/test',
     'family': '{run}/family',
     'compare': '/compare?a={id}&b={id}',
 }
 """The launch form and the settings are checked in their own tests, with problems on them."""
-UNFOLDED = ('/tools', '/tools/notes')
+UNFOLDED = {
+    '/tools': 'main',
+    '/tools/notes': 'main',
+    '{run}/test': 'main',
+    '{run}/fork?at=9': '.values .fold',
+}
+"""Pages whose folds are opened, each with a selector of what is drawn only then."""
 TEAM_PAGES = {
     'runs': '/runs',
     'inbox': '/inbox',
@@ -71,6 +78,8 @@ def test_axe_finds_nothing(open_page, server, console, run, path):
     page = open_page()
     page.goto(server.url + path.format(run=run, id=run.rpartition('/')[2]))
     if path in UNFOLDED:
+        unfold(page)
+        expect(page.locator(UNFOLDED[path]).first).to_be_visible()
         unfold(page)
     check_page(page)
 

@@ -1,6 +1,7 @@
 """Connecting a model or an MCP server on the settings page: the file, the test, a change, a removal."""
 
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,7 @@ def test_a_model_is_connected_changed_and_removed(page, new_server, address, axe
     axe(page)
     dialog.get_by_label('Name').fill('')
     dialog.get_by_role('button', name='Save and test').click()
-    expect(dialog.get_by_text('Fill this in.')).to_be_visible()
+    expect(dialog.get_by_text('Enter a value.')).to_be_visible()
     dialog.get_by_label('Name').fill('lab')
     dialog.get_by_role('button', name='Save and test').click()
     expect(dialog.get_by_text('not the key itself')).to_be_visible()
@@ -99,27 +100,35 @@ def test_an_mcp_server_is_connected_changed_and_removed(page, new_server, axe):
     expect(dialog.get_by_text('No closing quotation.')).to_be_visible()
     expect(dialog.get_by_label('Command')).to_be_focused()
     assert new_server.endpoints.read_text() == configuration
-    dialog.get_by_label('Variables').fill('A=1\ngarbage')
+    dialog.get_by_role('button', name='Add', exact=True).click()
+    expect(dialog.get_by_label('Name').last).to_be_focused()
+    dialog.get_by_label('Value', exact=True).fill('quiet')
     dialog.get_by_label('Command').fill('')
     dialog.get_by_role('button', name='Save and test').click()
-    expect(dialog.get_by_text('Fill this in.')).to_be_visible()
-    expect(dialog.get_by_text('“garbage” must be name=value.')).to_be_visible()
-    dialog.get_by_label('Variables').fill('')
+    expect(dialog.get_by_text('Enter a value.')).to_be_visible()
+    expect(dialog.get_by_text('Enter a name for “quiet”.')).to_be_visible()
     dialog.get_by_label('Command').fill('no-such-program')
+    dialog.get_by_role('button', name='Save and test').click()
+    expect(dialog.get_by_label('Name').last).to_be_focused()
+    page.keyboard.type('MODE')
     dialog.get_by_role('button', name='Save and test').click()
     expect(dialog.get_by_role('status')).to_contain_text("there is no program 'no-such-program'")
     dialog.get_by_label('Command').fill(f'{sys.executable} "{program}" stdio')
-    dialog.get_by_label('Variables').fill('MODE=quiet')
     dialog.get_by_role('button', name='Save and test').click()
     expect(page.get_by_text('small is available and offers')).to_be_visible()
     expect(dialog).to_be_hidden()
     written = new_server.endpoints.read_text()
     assert written.startswith(configuration)
-    assert f'[mcp.small]\ncommand = "{sys.executable}"\nargs = ["{program}", "stdio"]' in written
+    assert tomllib.loads(written)['mcp']['small'] == {
+        'command': sys.executable,
+        'args': [str(program), 'stdio'],
+        'env': {'MODE': 'quiet'},
+    }
 
     page.get_by_role('button', name='Edit small').click()
     dialog = page.get_by_role('dialog', name='Edit small')
-    expect(dialog.get_by_label('Variables')).to_have_value('MODE=quiet')
+    expect(dialog.get_by_label('Name').last).to_have_value('MODE')
+    expect(dialog.get_by_label('Value', exact=True)).to_have_value('quiet')
     dialog.get_by_label('Tools').fill('add, remember')
     dialog.get_by_role('button', name='Save and test').click()
     expect(page.get_by_text('small is available and offers 2 tools.')).to_be_visible()
@@ -128,7 +137,7 @@ def test_an_mcp_server_is_connected_changed_and_removed(page, new_server, axe):
 
     page.goto(f'{new_server.url}/settings')
     page.get_by_role('button', name='Edit small').click()
-    page.get_by_role('dialog', name='Edit small').get_by_role('button', name='Remove').click()
+    page.get_by_role('dialog', name='Edit small').get_by_role('button', name='Remove', exact=True).click()
     page.get_by_role('dialog', name='Remove small?').get_by_role('button', name='Remove').click()
     expect(page.get_by_text('No MCP server is connected')).to_be_visible()
     assert new_server.endpoints.read_text().strip() == configuration.strip()

@@ -92,7 +92,7 @@ def test_a_destination_is_added_tested_and_its_message_sent_again(page, server, 
         dialog.get_by_label('Name').fill('On call')
         dialog.get_by_label('Address').fill('team.example')
         dialog.get_by_role('button', name='Save').click()
-        expect(dialog).to_contain_text('Must be a URL such as https://team.example/hook')
+        expect(dialog).to_contain_text('Enter a URL such as https://team.example/hook')
         dialog.get_by_label('Address').fill(f'{receiver.url}/hook')
         dialog.get_by_role('button', name='Save').click()
         expect(page.locator('.secret')).to_contain_text('whsec_')

@@ -37,25 +37,25 @@ def test_problems_are_shown_at_their_fields_until_the_options_are_applied(form, 
 
     field = form.get_by_label('Revision limit')
     field.fill('11')
-    expect(form.get_by_text('Must be 10 or less.')).to_be_visible()
+    expect(form.get_by_text('Enter 10 or less.')).to_be_visible()
     expect(field).to_have_attribute('aria-invalid', 'true')
     field.fill('2.5')
-    expect(form.get_by_text('Must be a whole number.')).to_be_visible()
+    expect(form.get_by_text('Enter a whole number.')).to_be_visible()
     field.fill('2')
-    expect(form.get_by_text('Must be a whole number.')).to_be_hidden()
+    expect(form.get_by_text('Enter a whole number.')).to_be_hidden()
     expect(field).to_have_attribute('aria-invalid', 'false')
 
     form.get_by_label('Task').fill('x' * 20_001)
-    expect(form.get_by_text('Use at most 20,000 characters (now 20,001).')).to_be_visible()
+    expect(form.get_by_text('Enter at most 20,000 characters (now 20,001).')).to_be_visible()
     form.get_by_role('button', name='Run').click()
     assert len(form.get_by_label('Task').input_value()) == 20_001
     form.get_by_label('Task').fill('x' * 300)
-    expect(form.get_by_text('Use at most 20,000')).to_be_hidden()
+    expect(form.get_by_text('Enter at most 20,000')).to_be_hidden()
 
     form.get_by_label('Task').fill('What does a tram cost?')
     form.get_by_text('Options').click()
     form.get_by_label('Seed').fill('-1')
-    expect(form.get_by_text('Must be 0 or more.')).to_be_visible()
+    expect(form.get_by_text('Enter 0 or more.')).to_be_visible()
     form.get_by_text('Options').click()
     form.get_by_role('button', name='Run').click()
     expect(form.get_by_label('Seed')).to_be_focused()
@@ -122,7 +122,7 @@ def test_a_draft_is_kept_until_its_run_starts_and_never_overwrites_newer_typing(
     typed.append(True)
     for send in messages:
         send()
-    expect(form.get_by_text('Must be 10 or less.')).to_be_visible()
+    expect(form.get_by_text('Enter 10 or less.')).to_be_visible()
     expect(form.get_by_text('Insert example')).to_be_visible()
     server.wait_until_kept('"What I type today"')
     expect(form.get_by_label('Task')).to_have_value('What I type today')
@@ -143,20 +143,29 @@ def test_a_draft_is_kept_until_its_run_starts_and_never_overwrites_newer_typing(
     run_paused_from_its_checkbox(form, 'Meta')
 
 
-def test_the_run_button_and_the_cost_stay_visible_and_cover_no_focused_field(page, server):
+def test_the_run_button_and_the_cost_stay_visible_and_cover_no_field_in_use(page, server):
     page.goto(f'{server.url}/launch/parallel-review')
-    for width, height in ((1440, 900), (1024, 768), (390, 844)):
+    for fold in ('Models', 'Reasoning effort', 'Options'):
+        page.locator('.fold > summary', has_text=fold).click()
+    run = page.get_by_role('button', name='Run', exact=True)
+    with_keyboard = (390, 500)
+    for width, height in ((1440, 900), (1024, 768), (390, 844), with_keyboard):
         page.set_viewport_size({'width': width, 'height': height})
-        expect(page.get_by_role('button', name='Run', exact=True)).to_be_in_viewport(ratio=1)
-        expect(page.get_by_text('Simulated: the scripted model answers')).to_be_in_viewport()
-        page.get_by_label('Task').fill('Something')
-        for field in page.locator('.launch-form :is(input, textarea, select):visible').all():
-            field.focus()
-            covered = field.evaluate(
-                """(field) => field.getBoundingClientRect().bottom
+        if (width, height) != with_keyboard:  # where it follows the last field instead
+            expect(run).to_be_in_viewport(ratio=1)
+            expect(page.get_by_text('Simulated: the scripted model answers')).to_be_in_viewport()
+        page.get_by_label('Task').fill('ab')
+        run.click()
+        expect(page.get_by_text('Enter at least 3 characters.')).to_be_in_viewport(ratio=1)
+        for part in page.locator('.launch-form :is(input, textarea, select, .problem):visible').all():
+            part.evaluate('(part) => part.matches(".problem") || part.focus()')
+            covered = part.evaluate(
+                """(part) => part.getBoundingClientRect().bottom
                     - document.querySelector('.form-foot').getBoundingClientRect().top"""
             )
-            assert covered <= 0, width
+            assert covered <= 0, (width, height)
+    page.get_by_label('Task').focus()
+    expect(run).not_to_be_in_viewport()
 
 
 def test_a_field_is_shown_only_where_it_has_an_effect(page, server):

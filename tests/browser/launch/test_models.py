@@ -119,7 +119,7 @@ def test_it_is_accessible_and_fits(page, server, axe):
     page.get_by_label('Reviewer 1', exact=True).click()
     page.get_by_label('Reviewer 1', exact=True).press('ArrowDown')
     expect(page.locator(BOX).get_by_role('option').first).to_be_visible()
-    expect(page.get_by_text('Must be 10 or less.')).to_be_visible()
+    expect(page.get_by_text('Enter 10 or less.')).to_be_visible()
     expect(page.get_by_text('Unknown model “nothing”')).to_be_visible()
     check_page(page)
     expect(page.locator(BOX).get_by_role('option').first).to_be_visible()

@@ -2,7 +2,7 @@
 
 from nicegui import ui
 
-from ui.web.pages.launch.efforts import Efforts
+from ui.web.pages.shared.launching.efforts import Efforts
 
 
 async def draw(user):
@@ -33,4 +33,4 @@ async def test_an_invalid_effort_is_refused_at_its_field(user):
     efforts = await draw(user)
     efforts.fill({'judge': 'much'})
     assert not efforts.check()
-    await user.should_see('Must be one of none, minimal, low')
+    await user.should_see('Enter one of none, minimal, low')

@@ -56,8 +56,8 @@ async def test_a_run_can_be_private_where_people_log_in(pages, backend, conducto
     await pages.open('/launch/wide')
     form = launchers[0]
     with pages:
-        form._form.controls['topic'].set_content('trams', by_user=True)
-        form._options.controls['private'].set_content(True, by_user=True)
+        form._fields.parameters.controls['topic'].set_content('trams', by_user=True)
+        form._fields.options.controls['private'].set_content(True, by_user=True)
     click(pages, 'Run')
     await pages.should_see('Here is run')
     (info,) = (await conductor.runs()).runs
@@ -91,7 +91,7 @@ async def test_a_started_run_leaves_no_draft(pages, conductor, launchers):
     await pages.open('/launch/wide')
     form = launchers[0]
     with pages:
-        form._form.controls['topic'].set_content('trams', by_user=True)
+        form._fields.parameters.controls['topic'].set_content('trams', by_user=True)
     click(pages, 'Run')
     await pages.should_see('Here is run', retries=50)
     form._on_models_edit()  # A list of models that loads late.
@@ -101,12 +101,12 @@ async def test_a_started_run_leaves_no_draft(pages, conductor, launchers):
 async def test_a_budget_is_applied_and_reused(pages, conductor, launchers):
     conductor.catalog.add(Wide)
     await pages.open('/launch/wide')
-    form, named = launchers[0]._form, launchers[0]._limits.controls
+    form, named = launchers[0]._fields.parameters, launchers[0]._fields.limits.controls
     with pages:
         form.controls['topic'].set_content('trams', by_user=True)
         named['tokens'].set_content('0', by_user=True)
     click(pages, 'Run')
-    await pages.should_see('Must be 1 or more.')
+    await pages.should_see('Enter 1 or more.')
     with pages:
         for name, value in (('tokens', '5000'), ('cost', '0.5'), ('warn', '60')):
             named[name].set_content(value, by_user=True)
@@ -115,7 +115,7 @@ async def test_a_budget_is_applied_and_reused(pages, conductor, launchers):
     (info,) = (await conductor.runs()).runs
     assert info.budget == Budget(tokens=5000, cost=0.5, warn=0.6)
     await pages.open(f'/launch/wide?again={info.id}')
-    raw = launchers[1]._limits.raw
+    raw = launchers[1]._fields.limits.raw
     assert (raw['tokens'], raw['cost'], raw['seconds'], raw['warn']) == ('5000', '0.5', '', '60')
 
 
@@ -210,7 +210,7 @@ async def test_an_unknown_address_has_a_page(pages, caplog):
 
 async def test_inputs_without_a_sample_are_announced_as_filler(pages, conductor, launchers):
     await pages.open('/launch/blog')
-    form = launchers[0]._form
+    form = launchers[0]._fields.parameters
     with pages:
         form.controls['request'].set_content('Write about bees on city roofs', by_user=True)
     await pages.should_see('No sample fits this input, so its answers are filler', retries=50)
@@ -223,10 +223,12 @@ async def test_missing_requirements_are_shown_at_their_field(pages, conductor, l
     monkeypatch.delenv('NOTION_TOKEN', raising=False)
     await pages.open('/launch/blog')
     await pages.should_see('Publishing to Notion is off: set NOTION_TOKEN', retries=50)
-    publish = launchers[0]._form.controls['publish']
+    publish = launchers[0]._fields.parameters.controls['publish']
     assert not publish._control.enabled
     with pages:
-        launchers[0]._form.controls['request'].set_content('Write about bees on city roofs', by_user=True)
+        launchers[0]._fields.parameters.controls['request'].set_content(
+            'Write about bees on city roofs', by_user=True
+        )
         publish.set_content(True, by_user=True)  # as in an earlier input
     assert publish._control.enabled
     click(pages, 'Run')
@@ -239,7 +241,7 @@ async def test_a_field_is_offered_where_it_is_configured(pages, conductor, launc
     monkeypatch.setenv('NOTION_DATABASE_ID', 'database')
     await pages.open('/launch/blog')
     await pages.should_see('Publish', retries=50)
-    assert launchers[0]._form.controls['publish']._control.enabled
+    assert launchers[0]._fields.parameters.controls['publish']._control.enabled
     await pages.should_not_see('publishing to Notion is off')
 
 
@@ -247,12 +249,12 @@ async def test_a_field_for_a_project_offers_the_samples(pages, conductor, launch
     await pages.open('/launch/time-bounded')
     await pages.should_see('sample:prices', retries=20)
     click(pages, 'sample:prices')
-    assert launchers[-1]._form.raw['project'] == 'sample:prices'
+    assert launchers[-1]._fields.parameters.raw['project'] == 'sample:prices'
 
 
 async def test_a_missing_project_is_refused_at_its_field(pages, conductor, launchers, tmp_path):
     await pages.open('/launch/time-bounded')
-    controls = launchers[-1]._form.controls
+    controls = launchers[-1]._fields.parameters.controls
     with pages:
         controls['primary_goal'].set_content('Fix the parser', by_user=True)
         controls['project'].set_content(str(tmp_path / 'gone'), by_user=True)
@@ -273,7 +275,7 @@ async def test_a_diagram_can_fill_the_page(pages, conductor, launchers):
 async def test_the_field_shows_how_a_projects_tests_will_run(pages, conductor, launchers, tmp_path):
     (tmp_path / 'package.json').write_text('{"scripts": {"test": "jest"}, "dependencies": {"jest": "*"}}')
     await pages.open('/launch/builder')
-    controls = launchers[0]._form.controls
+    controls = launchers[0]._fields.parameters.controls
     with pages:
         controls['request'].set_content('Add a page', by_user=True)
     await pages.should_see('Found: pytest, bundled with Hemicycle.', retries=50)

@@ -44,7 +44,7 @@ async def test_a_stub_that_does_not_fit_is_refused_at_its_field(pages: User) -> 
     await pages.should_see('Analyzing', retries=10)
     area(pages, 'Event sourcing stores').set_value('')
     click(pages, 'Take this step')
-    await see(pages, 'Enter at least 1', retries=10)
+    await see(pages, 'Enter at least one.', retries=10)
     await pages.should_not_see('Researcher: done')
 
 

@@ -1,10 +1,14 @@
-"""Clicks on our buttons, which hold their text in a label; and texts that appear."""
+"""Clicks on our buttons, which hold their text in a label; entries in controls; and texts that appear."""
 
 import asyncio
+from typing import Any
 
 from nicegui import ui
+from nicegui.elements.mixins.value_element import ValueElement
 from nicegui.testing import User
 from nicegui.testing.user_interaction import UserInteraction
+
+from ui.web.components.widgets import Text
 
 
 async def see(user: User, *texts: str, retries: int = 3) -> None:
@@ -52,6 +56,17 @@ def answer(user: User, text: str) -> None:
     raise AssertionError(f'no open dialog has a button that says {text!r}')
 
 
+def open_fold(user: User, title: str) -> None:
+    """Open the fold with this title, which may draw its content only then."""
+    for label in user.find(content=title).elements:
+        for element in label.ancestors():
+            if element.tag == 'details':
+                with user.client:
+                    UserInteraction(user, {element}, None).trigger('toggle')
+                return
+    raise AssertionError(f'no fold has the title {title!r}')
+
+
 async def hide_answered(user: User) -> None:
     """Wait until all dialogs are answered, and report them hidden, as a browser does."""
     dialogs = [element for element in user.client.elements.values() if isinstance(element, ui.dialog)]
@@ -62,3 +77,22 @@ async def hide_answered(user: User) -> None:
     for dialog in dialogs:
         with user.client:
             UserInteraction(user, {dialog}, None).trigger('hide')
+
+
+def control(user: User, label: str) -> ValueElement[Any]:
+    """Return the visible control with this label, in the dialog opened last."""
+    elements = list(user.client.elements.values())
+    ids = [
+        element.props['for']
+        for element in elements
+        if element.visible and isinstance(element, Text) and (element.tag, element.text) == ('label', label)
+    ]
+    (found,) = [element for element in elements if ids and element.html_id == ids[-1]]
+    assert isinstance(found, ValueElement)
+    return found
+
+
+def enter(user: User, label: str, value: Any) -> None:
+    """Enter or choose a value in the control with this label."""
+    with user.client:
+        control(user, label).set_value(value)

@@ -6,12 +6,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path
 
-from engine import Conductor, LocalConductor
 from engine.history import RegressionResult, RegressionTest
-from engine.operations import operations_of
 from engine.records import MAX_NUMBER, RunId, Traffic
 from engine.runtime import GuardExplanation
-from ui.api.dependencies import BackendDep, CallerDep, Engine, Filters, Run, list_of
+from ui.api.dependencies import BackendDep, Engine, Filters, Run, list_of
 from ui.api.problems import problems
 from ui.api.records import SavedTest, SavedTestInput
 from ui.api.wire import to_record, wire
@@ -49,8 +47,6 @@ async def save_test(conductor: Engine, run: Run) -> RegressionTest:
 
 
 @router.post('/checks', response_model=wire(RegressionResult), responses=problems(404, 413, 415))
-async def check(web: BackendDep, who: CallerDep, test: SavedTestInput) -> RegressionResult:
+async def check(web: BackendDep, test: SavedTestInput) -> RegressionResult:
     """Replay a regression test through the current pattern, without calling models or tools."""
-    who.require(operations_of(Conductor)['check'].role, 'check')
-    async with LocalConductor(catalog=web.root.catalog) as aside:
-        return await aside.check(to_record(RegressionTest, test))
+    return await web.check(to_record(RegressionTest, test))

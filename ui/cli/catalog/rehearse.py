@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import asdict
-from typing import Annotated
+from dataclasses import asdict, fields
+from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 from rich.text import Text
 
-from engine import InvalidInput, LocalConductor
+from engine import InvalidInput
 from engine.models import StubFile, read_stub_file
-from engine.operations.rehearsal import Finding, Level, PlayedEvent, Rehearsal, Walk
+from engine.operations.rehearsal import Cost, Finding, Level, PlayedEvent, Rehearsal, Walk
+from engine.records import Launch
 from ui.app.colours import FAILED
+from ui.cli.conductors import open_reader
+from ui.cli.execution.launch_options import with_launch
 from ui.cli.exit_codes import ExitCode
 from ui.cli.inputs import parse_parameters
 from ui.cli.options import ChartParameters, PatternName
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
-from ui.cli.remote import connect, find_pattern
+from ui.cli.remote import find_pattern
 from ui.cli.session import Session, with_session
+from ui.formatting.usage import cost_sentence, figure, repeats_sentence, unbounded_lines, usual_sentence
 
 STYLES = {Level.ERROR: FAILED, Level.WARNING: 'bold', Level.NOTE: 'default'}
 EPILOG = """Examples:
@@ -29,14 +35,16 @@ EPILOG = """Examples:
 hemicycle pattern rehearse supervisor
 hemicycle pattern rehearse supervisor --set execution="side by side" --set workers=2
 hemicycle pattern rehearse pipeline --to failed
+hemicycle pattern rehearse pipeline --model anthropic/claude-sonnet-4-5
 hemicycle pattern rehearse pipeline --stubs answers.stubs.yaml
 ```
 
 Exit code: **0** the chart has no errors · **1** it has some · **2** bad input"""
 
 
-@with_session('patterns', 'as_json', 'server')
-def rehearse(
+@with_session('database', 'patterns', 'as_json', 'server')
+@with_launch(*(item.name for item in fields(Launch) if item.name != 'models'))
+def rehearse(  # noqa: PLR0913  (the options)
     pattern: PatternName,
     sets: ChartParameters = None,
     to: Annotated[
@@ -51,12 +59,13 @@ def rehearse(
         ),
     ] = '',
     *,
+    launch: dict[str, Any],
     session: Session,
 ) -> None:
-    """Check the chart of a pattern: what cannot be reached, and where a run can hang. Nothing is run."""
-    answers = read_stub_file(stubs) if stubs else None
+    """Check the chart of a pattern: what cannot be reached, where a run can hang, what it costs at most."""
+    answers, models = read_stub_file(stubs) if stubs else None, launch.get('models', {})
     with answers.located() if answers else nullcontext():
-        rehearsal = asyncio.run(_rehearse(session, pattern, sets or [], answers))
+        rehearsal = asyncio.run(_rehearse(session, pattern, sets or [], answers, models))
     events_by_state = {str(state.path): state.events for state in rehearsal.states}
     if to and to not in events_by_state:
         raise InvalidInput({'--to': f'{pattern} has no state {to!r}'})
@@ -71,13 +80,12 @@ def rehearse(
     raise typer.Exit(ExitCode.FAILED if rehearsal.errors else ExitCode.DONE)
 
 
-async def _rehearse(session: Session, pattern: str, sets: list[str], stubs: StubFile | None) -> Rehearsal:
+async def _rehearse(
+    session: Session, pattern: str, sets: list[str], stubs: StubFile | None, models: Mapping[str, str]
+) -> Rehearsal:
     values = parse_parameters(await find_pattern(session, pattern), None, sets)
-    if session.server:
-        async with connect(session.server) as remote:
-            return await remote.rehearse(pattern, values, stubs)
-    async with LocalConductor(catalog=session.catalog) as conductor:
-        return await conductor.rehearse(pattern, values, stubs)
+    async with open_reader(session, session.catalog) as conductor:
+        return await conductor.rehearse(pattern, values, stubs, models)
 
 
 def _show(rehearsal: Rehearsal) -> None:
@@ -92,6 +100,24 @@ def _show(rehearsal: Rehearsal) -> None:
         out.print(f'A run can end in: {", ".join(ends)}.')
     if rehearsal.undecided:
         out.print(f'Not decided in time: {", ".join(rehearsal.undecided)}.')
+    _show_cost(rehearsal.cost)
+
+
+def _show_cost(cost: Cost) -> None:
+    out = console()
+    out.print(f'Cost: {cost_sentence(cost)} {usual_sentence(cost)}')
+    for line in unbounded_lines(cost):
+        out.print(f'  {line}')
+    if more := repeats_sentence(cost):
+        out.print(f'  {more}')
+    table = Table('State', 'Visits', 'Calls', 'Usual', 'Answers', box=None, header_style='bold')
+    for state in cost.states:
+        if state.most.calls != 0 or state.most.answers != 0:
+            usual = figure(state.usual.calls) if state.usual else '-'
+            most = state.most
+            table.add_row(state.path, figure(state.visits), figure(most.calls), usual, figure(most.answers))
+    if table.row_count:
+        out.print(table)
 
 
 def _show_walk(walk: Walk) -> None:

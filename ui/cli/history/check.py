@@ -22,6 +22,7 @@ from ui.cli.output.errors import CommandError, print_error
 from ui.cli.output.reporters import print_json
 from ui.cli.remote import connect
 from ui.cli.session import Session, with_session
+from ui.formatting.forks import miss_text
 from ui.web.exports.formats import to_yaml
 
 Outcome = RegressionResult | str
@@ -144,8 +145,7 @@ def _format(file: Path, result: Outcome, as_json: bool) -> None:
         path = f', diverged at step {result.parted}' if result.parted else ', as recorded'
         typer.echo(f'{file} {"passed" if result.passed else "FAILED"}: {result.steps} steps{path}')
         for miss in result.misses:
-            at = f' at step {miss.step}' if miss.step else ''
-            typer.echo(f'  {miss.what}{at}: expected {miss.wanted}; actual: {miss.came}')
+            typer.echo(f'  {miss_text(miss)}')
 
 
 def _report(outcomes: dict[Path, Outcome]) -> bytes:
@@ -158,7 +158,6 @@ def _report(outcomes: dict[Path, Outcome]) -> bytes:
         if isinstance(result, str):
             ET.SubElement(case, 'error', message=result)
         elif not result.passed:
-            missed = (f'{miss.what}: expected {miss.wanted}; actual: {miss.came}' for miss in result.misses)
-            ET.SubElement(case, 'failure', message='; '.join(missed))
+            ET.SubElement(case, 'failure', message='; '.join(map(miss_text, result.misses)))
     written: bytes = ET.tostring(suite, encoding='utf-8', xml_declaration=True)
     return written

@@ -31,9 +31,12 @@ class RunDetails(BaseModel):
 
 
 @contextmanager
-def dialog_frame(title: str) -> Iterator[ui.dialog]:
-    """Draw a dialog with a title; its first field has the focus. It outlives the element that opened it."""
-    with ui.context.client.layout, ui.dialog() as dialog, Box('card dialog'):
+def dialog_frame(title: str, kind: str = '') -> Iterator[ui.dialog]:
+    """Draw a dialog (`wide` for long forms) with a title; its first field has the focus.
+
+    It outlives the element that opened it.
+    """
+    with ui.context.client.layout, ui.dialog() as dialog, Box(f'card dialog {kind}'):
         heading = Text('h2', title)
         set_attributes(dialog, aria_labelledby=heading.html_id)
         yield dialog

@@ -42,7 +42,7 @@ RUN_SHEETS = (
     *('run/files', 'run/strip', 'run/report', 'run/panels'),
     *(f'panels/{path.stem}' for path in sorted((STYLES / 'panels').glob('*.css'))),
     *('run/stepping', 'run/artifacts', 'pages/forks', 'pages/traffic', 'pages/compare', 'pages/wall'),
-    'pages/simulator',
+    *('pages/simulator', 'pages/rehearsal'),
 )
 """Those of pages with recorded runs (`of_runs`), after the others; with one for each panel."""
 
@@ -265,7 +265,7 @@ def button(
 
 @contextmanager
 def notice(kind: str, icon: str) -> Iterator[None]:
-    """Draw a permanent message of a kind: `fail`, `wait` or `info`."""
+    """Draw a permanent message of a kind: `fail`, `wait`, `done` or `info`."""
     role = 'alert' if kind == 'fail' else 'status'
     with Box(f'notice {kind}', role=role):
         ui.icon(icon, size='20px')

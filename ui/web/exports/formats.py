@@ -61,7 +61,7 @@ FORMATS: dict[FormatName, ExportFormat] = {
     ),
     'test': ExportFormat(
         title='Regression test',
-        note='Expects this outcome; run with hemicycle test check',
+        note='Choose what it expects; run with hemicycle test check',
         end='test.yaml',
         media='application/yaml',
         icon='rule',

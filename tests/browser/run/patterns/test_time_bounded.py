@@ -65,7 +65,7 @@ def test_an_expired_run_reports_and_is_extended_to_its_end(page, served, axe):
     expect(page.get_by_role('dialog')).to_contain_text('Say how much time to add')
     page.get_by_label('Minutes', exact=True).fill('-1')
     answer(page, 'Add time')
-    expect(page.get_by_role('dialog').locator('.field.bad')).to_contain_text('Must be 0 or more')
+    expect(page.get_by_role('dialog').locator('.field.bad')).to_contain_text('Enter 0 or more')
     page.get_by_label('Minutes', exact=True).fill('10')
     answer(page, 'Add time')
     page.wait_for_url(run)

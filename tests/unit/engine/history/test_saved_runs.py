@@ -8,6 +8,7 @@ from pathlib import Path
 
 from engine import LocalConductor, Status
 from engine.history import RegressionTest
+from engine.history.forks.regression_tests import record_test
 from engine.journal import MemoryJournal
 from engine.patterns.pipeline.pattern import Pipeline
 from tests.support.cli import Hemicycle
@@ -44,6 +45,20 @@ async def test_a_saved_run_passes_without_calls_and_detects_changes() -> None:
         other = await conductor.check(test)
         assert other.parted and other.steps < len(test.recorded)
     assert len(model.requests) == request_count
+
+
+async def test_a_run_that_goes_on_is_saved_with_what_it_has_done_so_far() -> None:
+    async with LocalConductor(MemoryJournal(), catalog=catalog(FakeModel(pipeline_reply))) as conductor:
+        run = await complete_run(conductor, 'pipeline', {'task': 'Count the bees'})
+        info, view, steps = (
+            await conductor.info(run),
+            await conductor.view(run, 4),
+            await conductor.transitions(run),
+        )
+    test = record_test(info, view, None, steps[:4])
+    assert view.status is Status.RUNNING and test.expect.status is None
+    async with LocalConductor(MemoryJournal(), catalog=catalog(FakeModel(pipeline_reply))) as conductor:
+        assert (await conductor.check(test)).passed
 
 
 def test_the_command_line_saves_checks_and_reports(tmp_path: Path, done: Hemicycle) -> None:

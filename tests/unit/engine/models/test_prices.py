@@ -37,6 +37,15 @@ def test_an_unknown_price_is_not_zero() -> None:
     assert Prices().cost(OPENAI, 'gpt-4o', Usage(source='missing')) is None
 
 
+def test_the_largest_call_fills_the_context_window() -> None:
+    largest = Prices().largest_call(OPENAI, 'gpt-4o')
+    assert largest and (largest.calls, largest.input, largest.output) == (1, 128_000, 128_000)
+    limited = Prices().largest_call(replace(OPENAI, most_tokens=500), 'gpt-4o')
+    assert limited and limited.output == 500
+    assert Prices().largest_call(OPENAI, 'nobody-knows-this') is None
+    assert Prices().largest_call(LOCAL, 'gpt-4o') is None
+
+
 def test_hourly_cache_writes_cost_more() -> None:
     written = Usage(input=2_000_000, written=2_000_000)
     price = Price(input=1, output=1, written=1.25, written_hour=2)

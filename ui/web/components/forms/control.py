@@ -11,7 +11,10 @@ from nicegui.elements.mixins.disableable_element import DisableableElement
 from nicegui.elements.mixins.value_element import ValueElement
 
 from ui.formatting.values import as_sentence
+from ui.web.components.elements import Combobox
 from ui.web.components.forms.fields import TEXT_KINDS, Field
+from ui.web.components.forms.groups import PairRows, Toggles
+from ui.web.components.forms.nested import NestedFields
 from ui.web.components.menus import PickerItem, picker
 from ui.web.components.theme import button
 from ui.web.components.widgets import (
@@ -28,10 +31,15 @@ HARD_LIMIT = '200000'
 """Maximum number of characters in a control: longer values do not fit into one message."""
 FOCUS = """setTimeout(() => {
     if (STILL && document.activeElement?.matches("input, select, textarea")) return;  // A person was quicker.
-    const control = document.getElementById("ID"), fold = control?.closest("details");
-    if (fold) fold.open = true;
+    const place = document.getElementById("ID");
+    const control = place?.matches("[role=group]") ? place.querySelector("input, textarea, button") : place;
+    for (let fold = control; (fold = fold?.parentElement?.closest("details")); ) fold.open = true;
     control?.focus({ preventScroll: STILL });
 })"""
+GROUPED_KINDS = 'choices', 'pairs', 'nested'
+"""Kinds whose control has several parts, which share the label."""
+MAX_SELECT = 40
+"""Maximum number of choices of a select; more are searched by typing."""
 LENGTH_SHOWN_FROM = 0.8
 """Fraction of the maximum length from which the length is shown."""
 
@@ -47,15 +55,19 @@ class Control:
             if field.kind == 'boolean':
                 self._control: ValueElement[Any] = self._draw()
             else:
+                grouped = field.kind in GROUPED_KINDS
                 with Box('field-head'):
-                    head = Text('label', field.title, 'label')
+                    head = Text('span' if grouped else 'label', field.title, 'label')
                     if field.optional and not field.required:
                         Text('span', 'optional', 'muted small')
                     Box('grow')
                     self._count = Text('span', '', 'muted small num')
                     self._draw_examples()
                 self._control = self._draw()
-                set_attributes(head, for_=self._control.html_id)
+                if grouped:
+                    set_attributes(self._control, aria_labelledby=head.html_id)
+                else:
+                    set_attributes(head, for_=self._control.html_id)
             self._draw_help()
         self._control.on_value_change(lambda _: self._notify())
         self._control.on('blur', self._on_blur)
@@ -64,22 +76,34 @@ class Control:
         field, start = self.field, self.field.format(self.field.default)
         if field.kind == 'boolean':
             return ui.checkbox(field.title, value=start)
-        if field.kind == 'choice':
-            empty = {'': '–'} if field.optional or (field.required and not start) else {}
-            labels = {name: field.label(name) for name in field.choices}
-            return NativeSelect({**empty, **labels}, value=start)
+        if field.kind == 'nested':
+            return NestedFields(field.title, start, field.new)
+        if field.choices or field.kind == 'pairs':
+            return self._draw_choice(start)
         if field.kind in ('integer', 'number'):
             # Not a number field of the browser: it drops a comma that is not its own, so that 0,5 becomes 5.
             return text_input(start, inputmode='numeric' if field.kind == 'integer' else 'decimal')
         if field.kind in ('multiline', 'list', 'json') and not field.inline:
             return text_area(start, maxlength=HARD_LIMIT)
         unchecked = {'spellcheck': 'false', 'autocapitalize': 'off'} if field.kind == 'path' else {}
-        kind = 'date' if field.kind == 'date' else 'text'
+        kind = field.kind if field.kind in ('date', 'time') else 'text'
         return text_input(start, kind=kind, maxlength=HARD_LIMIT, **unchecked)
+
+    def _draw_choice(self, start: Any) -> ValueElement[Any]:
+        field = self.field
+        labels = {name: field.label(name) for name in field.choices}
+        if field.kind == 'pairs':
+            return PairRows(start)
+        if field.kind == 'choices':
+            return Toggles(labels, start)
+        if len(labels) > MAX_SELECT:
+            return _search_box(field, start)
+        empty = {'': '–'} if field.optional or (field.required and not start) else {}
+        return NativeSelect({**empty, **labels}, value=start)
 
     def _draw_help(self) -> None:
         field = self.field
-        words = [field.help.rstrip('.'), field.bounds]
+        words = [field.help.rstrip('.')]
         if field.kind == 'list':
             words.append('Separated by commas' if field.inline else 'One entry per line')
         help_text = '. '.join(word for word in words if word)
@@ -178,7 +202,8 @@ class Control:
     def _is_unfinished(self) -> bool:
         size = len(str(self.raw))
         is_text = self.field.kind in (*TEXT_KINDS, 'json')
-        return size == 0 or (is_text and size < (self.field.minimum or 1))
+        is_searched = len(self.field.choices) > MAX_SELECT
+        return size == 0 or is_searched or (is_text and size < (self.field.minimum or 1))
 
     def focus(self, *, prevent_scroll: bool = False) -> None:
         """Focus the control, opening its section.
@@ -189,3 +214,15 @@ class Control:
         ui.run_javascript(
             FOCUS.replace('ID', self._control.html_id).replace('STILL', str(prevent_scroll).lower())
         )
+
+
+def _search_box(field: Field, start: str) -> Combobox:
+    """Draw a choice among many, grouped by the first part of their paths: Europe of Europe/Berlin."""
+    groups: dict[str, list[str]] = {}
+    for choice in field.choices:
+        groups.setdefault(choice.rpartition('/')[0].partition('/')[0], []).append(choice)
+    box = Combobox(start, label=field.title, empty_text='No match.', single=True)
+    box.set_groups(
+        [{'label': label, 'note': '', 'options': options} for label, options in sorted(groups.items())]
+    )
+    return box

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from ui.formatting.values import parse_tags
+from ui.formatting.values import json_problem, parse_tags
 
 Kind = Literal[
-    'text', 'date', 'path', 'multiline', 'integer', 'number', 'boolean', 'choice', 'list', 'json', 'model'
-]
+    'text', 'date', 'time', 'path', 'multiline', 'integer', 'number', 'boolean', 'choice', 'choices', 'list',
+    'pairs', 'nested', 'json', 'model',
+]  # fmt: skip
 KINDS_BY_TYPE: dict[str, Kind] = {
     'string': 'text',
     'integer': 'integer',
     'number': 'number',
     'boolean': 'boolean',
 }
+EMPTY_VALUES: dict[str, Any] = {'integer': 0, 'number': 0, 'boolean': False, 'array': [], 'object': {}}
+"""By type in JSON Schema; of all others, the empty text."""
 TEXT_KINDS: tuple[Kind, ...] = ('text', 'multiline', 'path')
 """Kinds that are bounded by length."""
-FORMATS: dict[str, Kind] = {'date': 'date', 'path': 'path'}
+FORMATS: dict[str, Kind] = {'date': 'date', 'time': 'time', 'path': 'path'}
 BUDGET = re.compile(r'budget|deadline|time_?out|max_(tokens|seconds|minutes|cost)')
 BUDGETS = 'Budgets'
 MAX_SINGLE_LINE = 4_000
@@ -53,29 +57,14 @@ class Field:
     minimum: float | None = None
     maximum: float | None = None
     """Upper bound of a number, or of a text's length."""
-    exclusive_minimum: bool = False
-    """Whether a number must be greater than `minimum`."""
     inline: bool = False
     """On one line: a comma-separated list, or a number in JSON."""
     when: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Other fields and the values with which this one has an effect; otherwise it is hidden."""
+    new: Any = None
+    """An entry without content, of a list of objects."""
     group: str = ''
     """The collapsible section it is in, or ''."""
-
-    @property
-    def bounds(self) -> str:
-        """The permitted length or range in words; '' if there is none."""
-        if self.kind in TEXT_KINDS:
-            return ''  # said once it is broken
-        if self.minimum is not None and self.exclusive_minimum:
-            return f'More than {self.minimum:,}' + (
-                f', at most {self.maximum:,}' if self.maximum is not None else ''
-            )
-        if self.minimum is not None and self.maximum is not None:
-            return f'{self.minimum:,} to {self.maximum:,}'
-        if self.minimum is not None:
-            return f'At least {self.minimum:,}'
-        return f'At most {self.maximum:,}' if self.maximum is not None else ''
 
     def label(self, choice: str) -> str:
         """Return the label of a choice; without one, its value, with words capitalized."""
@@ -85,9 +74,9 @@ class Field:
         )
 
     def parse(self, raw: Any) -> Any:
-        """Parse a control's content. Raises `ValueError` for bad JSON."""
-        if self.kind == 'boolean':
-            return bool(raw)
+        """Parse a control's content. Raises `ValueError`, which says what is wrong in a sentence."""
+        if read := READERS.get(self.kind):
+            return read(raw)
         text = str(raw)
         if self.optional and not text.strip():
             return None
@@ -99,12 +88,18 @@ class Field:
             )
         if self.kind == 'number' and (match := DECIMAL_COMMA.fullmatch(text.strip())):
             return f'{match["whole"]}.{match["part"]}'
-        return json.loads(text) if self.kind == 'json' else text
+        return self._parse_json(text) if self.kind == 'json' else text
+
+    def _parse_json(self, text: str) -> Any:
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise ValueError('Enter a number.' if self.inline else json_problem(error)) from None
 
     def format(self, value: Any) -> Any:
-        """Return the content of a control for a value: a text, or whether a box is ticked."""
-        if self.kind == 'boolean':
-            return bool(value)
+        """Return the content of a control for a value: a text, whether a box is ticked, or a list."""
+        if write := WRITERS.get(self.kind):
+            return write(value)
         if value is None:
             return ''
         if self.kind == 'list':
@@ -112,6 +107,33 @@ class Field:
         if self.kind == 'json':
             return json.dumps(value, ensure_ascii=False, indent=2)
         return f'{value:g}' if isinstance(value, float) and value.is_integer() and value < 1e6 else str(value)
+
+
+def _parse_pairs(pairs: Sequence[Sequence[str]]) -> dict[str, str]:
+    parsed: dict[str, str] = {}
+    for name, value in pairs:
+        if not name:
+            raise ValueError(f'Enter a name for “{value}”.')
+        if name in parsed:
+            raise ValueError(f'Enter {name} only once.')
+        parsed[name] = value
+    return parsed
+
+
+READERS: Mapping[Kind, Callable[[Any], Any]] = {
+    'boolean': bool,
+    'choices': list,
+    'pairs': _parse_pairs,
+    'nested': deepcopy,
+}
+"""How the content of a control that is not a text is read."""
+WRITERS: Mapping[Kind, Callable[[Any], Any]] = {
+    'boolean': bool,
+    'choices': lambda values: list(map(str, values or ())),
+    'pairs': lambda values: [[name, str(text)] for name, text in (values or {}).items()],
+    'nested': lambda value: deepcopy(value) if value is not None else [],
+}
+"""And how it is made of a value."""
 
 
 def fields(model: type[BaseModel]) -> list[Field]:
@@ -130,7 +152,7 @@ def _make_field(
     parts = list(_resolve_alternatives(definition, defined))
     kinds = [part for part in parts if part.get('type') != 'null']
     merged: dict[str, Any] = {**(kinds[0] if len(kinds) == 1 else {}), **definition}
-    kind = _field_kind(merged)
+    kind = _field_kind(merged, defined)
     return Field(
         name=name,
         kind=kind,
@@ -139,15 +161,15 @@ def _make_field(
         default=merged.get('default'),
         required=required,
         optional=len(kinds) < len(parts),
-        choices=tuple(map(str, merged.get('enum', (merged['const'],) if 'const' in merged else ()))),
+        choices=tuple(map(str, _choices(merged.get('items', merged) if kind == 'choices' else merged))),
         labels=merged.get('labels', {}),
         examples=tuple(merged.get('examples', ())),
         suggestions=tuple(map(str, merged.get('suggestions', ()))),
         minimum=_first(merged, 'minimum', 'exclusiveMinimum', 'minLength'),
-        exclusive_minimum='exclusiveMinimum' in merged,
         maximum=_first(merged, 'maximum', 'exclusiveMaximum', 'maxLength'),
         inline=bool(merged.get('inline')),
         when={name: tuple(map(str, values)) for name, values in merged.get('when', {}).items()},
+        new=_new_value(merged.get('items', {}), defined) if kind == 'nested' else None,
         group=merged.get('group') or (BUDGETS if BUDGET.search(name) else ''),
     )
 
@@ -160,17 +182,39 @@ def _resolve_alternatives(
         yield defined.get(part['$ref'].rpartition('/')[2], {}) if '$ref' in part else part
 
 
-def _field_kind(schema: Mapping[str, Any]) -> Kind:
-    if 'enum' in schema or 'const' in schema:
-        return 'choice'
-    if schema.get('type') == 'array' and schema.get('items', {}).get('type') in KINDS_BY_TYPE:
-        return 'list'
-    if schema.get('type') == 'string' and schema.get('format') in FORMATS:
-        return FORMATS[schema['format']]
-    is_long = schema.get('maxLength', 0) > MAX_SINGLE_LINE
-    if schema.get('type') == 'string' and schema.get('multiline', is_long):
-        return 'multiline'
+def _field_kind(schema: Mapping[str, Any], defined: Mapping[str, Any]) -> Kind:
+    (items, *_) = _resolve_alternatives(schema.get('items', {}), defined)
+    match schema:
+        case {'enum': _} | {'const': _}:
+            return 'choice'
+        case {'type': 'array'} if 'enum' in items or items.get('type') in KINDS_BY_TYPE:
+            return 'choices' if 'enum' in items else 'list'
+        case {'type': 'array'} if items.get('properties'):
+            return 'nested'
+        case {'type': 'object', 'additionalProperties': {'type': 'string', **more}} if not more:
+            return 'pairs'
+        case {'type': 'string'}:
+            is_long = schema.get('maxLength', 0) > MAX_SINGLE_LINE
+            kind: Kind = 'multiline' if schema.get('multiline', is_long) else 'text'
+            return FORMATS.get(schema.get('format', ''), kind)
     return KINDS_BY_TYPE.get(schema.get('type', ''), 'json')
+
+
+def _new_value(schema: Mapping[str, Any], defined: Mapping[str, Any]) -> Any:
+    """Return a value of this schema without content."""
+    if 'default' in schema:
+        return deepcopy(schema['default'])
+    parts = list(_resolve_alternatives(schema, defined))
+    if any(part.get('type') == 'null' for part in parts):
+        return None
+    part = parts[0]
+    if properties := part.get('properties'):
+        return {name: _new_value(inner, defined) for name, inner in properties.items()}
+    return next(iter(_choices(part)), deepcopy(EMPTY_VALUES.get(part.get('type', ''), '')))
+
+
+def _choices(schema: Mapping[str, Any]) -> Sequence[Any]:
+    return [schema['const']] if 'const' in schema else list(schema.get('enum', ()))
 
 
 def _first(schema: Mapping[str, Any], *names: str) -> float | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from ui.formatting.values import as_sentence, json_problem, problems
+from ui.formatting.values import problem_sentence, problems
 from ui.web.components.forms.control import Control
 from ui.web.components.forms.fields import Field, fields
 from ui.web.components.widgets import Box, Text
@@ -83,12 +83,13 @@ class Form:
     def _update_applicable(self) -> None:
         """Show only the fields that have an effect, given the values of the others."""
         for control in self.controls.values():
-            control.set_applicable(
-                all(
-                    other not in self.controls or str(self.controls[other].raw) in values
-                    for other, values in control.field.when.items()
-                )
-            )
+            control.set_applicable(self._is_applicable(control.field))
+
+    def _is_applicable(self, field: Field) -> bool:
+        return all(
+            other not in self.controls or str(self.controls[other].raw) in values
+            for other, values in field.when.items()
+        )
 
     def submit(self) -> BaseModel | None:
         """Return the parsed model; if something is invalid, focus the first problem and return None."""
@@ -99,24 +100,43 @@ class Form:
 
     def parse(self) -> tuple[BaseModel | None, dict[str, str]]:
         """Return the parsed model, if valid, and the problems by field."""
-        values: dict[str, Any] = {}
-        unread: dict[str, str] = {}
-        for name, control in self.controls.items():
-            try:
-                values[name] = control.field.parse(control.raw)
-            except ValueError as error:
-                unread[name] = json_problem(error)
+        values, unread = self._read()
         try:
             parsed = self._model.model_validate(values)
         except ValidationError as error:
             return None, problems(error) | unread
         return (None, unread) if unread else (parsed, {})
 
+    @property
+    def valid_values(self) -> dict[str, Any]:
+        """The values of the fields that are valid by themselves."""
+        parsed, wrong = self.parse()
+        if parsed is not None:
+            return parsed.model_dump(mode='json')
+        bad = {name.partition('.')[0] for name in wrong}
+        return {name: value for name, value in self._read()[0].items() if name not in bad}
+
+    def _read(self) -> tuple[dict[str, Any], dict[str, str]]:
+        """Return the values by field, and what could not be read as one."""
+        values: dict[str, Any] = {}
+        unread: dict[str, str] = {}
+        for name, control in self.controls.items():
+            field = control.field
+            try:
+                # What is hidden cannot be corrected: there, the default counts.
+                hidden = not field.required and not self._is_applicable(field)
+                values[name] = field.parse(field.format(field.default) if hidden else control.raw)
+            except ValueError as error:
+                unread[name] = str(error)
+        return values, unread
+
     def show_problems(self, problems: Mapping[str, str]) -> None:
-        """Show problems that were found elsewhere, each as a sentence."""
+        """Show problems that were found elsewhere, each as a sentence that says what would fit."""
         for control in self.controls.values():
             control.visited = True  # All are submitted: moving between them must not check them again.
-        self._mark_problems({name: as_sentence(problem) for name, problem in problems.items()}, lenient=False)
+        self._mark_problems(
+            {name: problem_sentence(problem) for name, problem in problems.items()}, lenient=False
+        )
 
     def focus_problem(self) -> None:
         """Focus the first field with a problem."""

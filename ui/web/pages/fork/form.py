@@ -77,7 +77,7 @@ class ForkForm:
         used = {variant.name for variant in self._variants}
         name = next(letter for letter in NAMES if letter not in used)
         with self._places:
-            variant = Variant(name, self._origin, self._backend().catalog.registry, on_change=self._on_edit)
+            variant = Variant(name, self._origin, self._backend().catalog, on_change=self._on_edit)
         if self._shown is not None:
             variant.fill(self._shown.raw)
         self._variants.append(variant)

@@ -4,39 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby
 from typing import Any
 
-from engine import InvalidInput, Pattern
+from nicegui.elements.mixins.value_element import ValueElement
+from pydantic import BaseModel
+
+from engine import Catalog, InvalidInput, Pattern
 from engine.agents import AgentInfo
 from engine.history import ForkOverrides
-from engine.models import EFFORT_LEVELS, ModelRegistry
 from engine.records import Change, RunInfo, View, split_pointer
+from engine.tools import Tool
 from ui.formatting.steps import role_title
+from ui.web.components.elements import Combobox
+from ui.web.components.forms.control import Control
 from ui.web.components.forms.fields import Field, fields
 from ui.web.components.widgets import Box, Text
-from ui.web.pages.fork.override_form import OverrideForm, json_fields
+from ui.web.pages.fork.override_form import MakeControl, OverrideForm, value_fields
 from ui.web.pages.fork.replay_choices import ReplayChoices
+from ui.web.pages.shared.launching.efforts import EffortControl
 from ui.web.pages.shared.launching.models import Models
 
-FORMS = ('parameters', 'memory', 'prompts', 'instructions', 'tools', 'effort')
+ANY_TOOL = 'No match. You can enter mcp:SERVER or mcp:SERVER/TOOL.'
 UNPREFIXED = ('memory', 'parameters')
 """Forms whose problems the engine reports without the form's name."""
-TITLES = {
-    'memory': 'Memory',
-    'prompts': 'Last message to each agent',
-    'instructions': 'Instructions by role',
-    'tools': 'Tools by role',
-    'effort': 'Reasoning effort by role',
-    'parameters': 'Parameters',
+HEADS = {
+    'parameters': ('Parameters', 'Some define the chart; changing those requires running all steps again.'),
+    'memory': ('Memory', 'The workflow’s memory at this step. Your changes apply before the fork continues.'),
+    'prompts': ('Last message to each agent', 'Replaces the last message that the agent received.'),
+    'instructions': ('Instructions by role', 'Also applies to agents that start later.'),
+    'tools': ('Tools by role', 'Choose from the list, or enter those of an MCP server.'),
+    'effort': (
+        'Reasoning effort by role',
+        'A level or a number of thinking tokens; empty leaves it to the model.',
+    ),
 }
-HINTS = {
-    'memory': 'The workflow’s memory at this step. Your changes apply before the fork continues.',
-    'prompts': 'Replaces the last message that the agent received.',
-    'instructions': 'Also applies to agents that start later.',
-    'tools': 'Tool names, separated by commas.',
-    'effort': f'{", ".join(EFFORT_LEVELS)}, or a number of thinking tokens; empty leaves it to the model.',
-    'parameters': 'Some define the chart; changing those requires running all steps again.',
-}
+"""The title of each form, and what its changes do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +68,7 @@ class Origin:
                 replace(field, default=own.get(field.name, field.default), group='', examples=())
                 for field in fields(self.pattern.Parameters)
             ],
-            'memory': json_fields(self.view.memory),
+            'memory': value_fields(self.view.memory, self.pattern.Memory),
             'prompts': [
                 Field(name=path, kind='multiline', title=self.agents.get(path, path), default=text)
                 for path, text in tasks.items()
@@ -89,31 +93,64 @@ class Origin:
                 for role, agent in roles.items()
             ],
             'effort': [
-                Field(name=role, kind='text', title=title, default=effort.get(role, ''))
+                Field(name=role, kind='model', title=title, default=effort.get(role, ''))
                 for role, title in (('', 'All roles'), *((role, role_title(role)) for role in roles))
             ],
         }
 
 
+class ToolsControl(Control):
+    """A field for several tools, chosen from a list or typed."""
+
+    def __init__(self, field: Field, *, tools: Mapping[str, Tool], **handlers: Callable[[], None]) -> None:
+        """Offer these tools, by category."""
+        self._tools = tools
+        super().__init__(field, on_change=handlers['on_change'], on_blur=handlers['on_blur'])
+
+    def _draw(self) -> ValueElement[Any]:
+        box = Combobox(self.field.format(self.field.default), label='Tools', empty_text=ANY_TOOL)
+        ordered = sorted(self._tools.values(), key=lambda tool: (tool.category, tool.name))
+        groups = groupby(ordered, key=lambda tool: tool.category)
+        box.set_groups(
+            [
+                {'label': label.capitalize(), 'note': '', 'options': [tool.name for tool in tools]}
+                for label, tools in groups
+            ]
+        )
+        return box
+
+
 class Variant:
     """The form of one variant; it retains its input, valid or not."""
 
-    def __init__(
-        self, name: str, origin: Origin, registry: ModelRegistry, *, on_change: Callable[[], None]
-    ) -> None:
+    def __init__(self, name: str, origin: Origin, catalog: Catalog, *, on_change: Callable[[], None]) -> None:
         """Draw it without changes."""
         self.name = name
         self._origin = origin
         with Box('form fork-variant') as self.root:
             self._replay_choices = ReplayChoices(origin.view.seq, origin.agents, on_change=on_change)
             Text('h2', 'Changes')
-            self._models = Models(registry, on_change=on_change)
+            self._models = Models(catalog.registry, on_change=on_change)
             self._models.set_roles([agent.role for agent in origin.roles])
             self._models.fill_from_run(origin.info.models)
             fields_by_form = origin.fields()
+            models: dict[str, type[BaseModel]] = {
+                'parameters': origin.pattern.Parameters,
+                'memory': origin.pattern.Memory,
+            }
+            controls: dict[str, MakeControl] = {
+                'tools': partial(ToolsControl, tools=catalog.tools),
+                'effort': EffortControl,
+            }
             self._forms = {
-                name: OverrideForm(TITLES[name], fields_by_form[name], hint=HINTS[name], on_change=on_change)
-                for name in FORMS
+                name: OverrideForm(
+                    HEADS[name],
+                    fields_by_form[name],
+                    on_change=on_change,
+                    model=models.get(name),
+                    make_control=controls.get(name, Control),
+                )
+                for name in HEADS
             }
 
     @property
@@ -159,12 +196,12 @@ class Variant:
 
     def show_problems(self, error: InvalidInput) -> str:
         """Show the engine's problems at their fields; return those without a field as text."""
-        by_sheet: dict[str, dict[str, str]] = {name: {} for name in FORMS}
+        by_sheet: dict[str, dict[str, str]] = {name: {} for name in HEADS}
         rest = []
         for where, text in error.problems.items():
             problem = text
             sheet, name = _locate(where)
-            if sheet not in (*TITLES, 'models'):  # the bare name of a memory field or parameter
+            if sheet not in (*HEADS, 'models'):  # the bare name of a memory field or parameter
                 name, _, inside = where.partition('.')
                 sheet = next((own for own in UNPREFIXED if name in self._forms[own].raw), '')
                 problem = f'{inside}: {text}' if inside else text

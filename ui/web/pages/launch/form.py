@@ -24,14 +24,13 @@ from ui.web.components.diagram.fitting import Room, fit
 from ui.web.components.diagram.save_menu import save_menu
 from ui.web.components.diagram.zoom_controls import zoom_buttons
 from ui.web.components.elements import Diagram
-from ui.web.components.forms.form import RUN_KEYS, Form
-from ui.web.components.forms.record_form import form_model
+from ui.web.components.forms.form import RUN_KEYS
 from ui.web.components.menus import PickerItem, picker
 from ui.web.components.theme import button, text_notice
 from ui.web.components.widgets import Box, Text, set_attributes, set_class
-from ui.web.pages.launch.efforts import Efforts
-from ui.web.pages.shared.launching.budget_limits import BudgetLimits, budget_values
-from ui.web.pages.shared.launching.models import Models
+from ui.web.pages.launch.rehearsal.cost_line import CostLine, Plan
+from ui.web.pages.shared.launching.budget_limits import BudgetLimits
+from ui.web.pages.shared.launching.launch_fields import LaunchFields
 from ui.web.pages.shared.launching.recording_picker import RecordingPicker, is_recorded
 from ui.web.pages.shared.launching.samples import (
     MAX_OFFERED,
@@ -67,7 +66,7 @@ class LaunchForm:
         """The storage key of this browser's drafts; each account has its own."""
         self._starter = Starter(backend)
         self._large = False
-        self._shape: Shape | None = None
+        self._drawn: Shape | None = None
         self._ready = False
         self._typical_use = TypicalUse()
         with Box('launch') as self._page:
@@ -75,21 +74,14 @@ class LaunchForm:
                 self._pickers = Box('picks')
                 self._replay = RecordingPicker(self._on_models_edit)
                 self._stubs = StubNotice(self._on_models_edit)
-                self._form = Form(pattern.Parameters, on_change=self._on_edit)
-                for name, why in pattern.unavailable().items():
-                    self._form.controls[name].restrict_to_default(why)
-                with Box() as self._role_section:
-                    self._models = Models(backend().catalog.registry, on_change=self._on_models_edit)
-                    self._efforts = Efforts(on_change=self._on_edit)
-                self._limits = Form(BudgetLimits, on_change=self._on_edit)
-                hidden = () if backend.access else ('private',)
-                self._options = Form(
-                    form_model(Launch, group='Options', without=hidden), on_change=self._on_edit
+                self._fields = LaunchFields(
+                    backend, pattern, on_change=self._on_edit, on_models_change=self._on_models_edit
                 )
-                fields = pattern.Memory.model_fields
-                self._debugging = DebugOptions(lambda: self._shape, fields, on_change=self._on_edit)
+                memory = pattern.Memory.model_fields
+                self._debugging = DebugOptions(lambda: self._fields.shape, memory, on_change=self._on_edit)
                 with Box('form-foot'):
                     self._problem = Box('ghost')
+                    self._cost_line = CostLine(backend, pattern, on_limit=self._limit)
                     with Box('launch-actions'):
                         self._run = button('Run', icon='play_arrow', kind='primary big', requires='start')
                         self._run.on('click', self.start)
@@ -104,7 +96,7 @@ class LaunchForm:
                     Text('h2', 'Diagram', id='chart')
                     Box('grow', 'span')
                     zoom_buttons(lambda: self._diagram)
-                    save_menu(lambda: self._shape, lambda: self._folded)
+                    save_menu(lambda: self._fields.shape, lambda: self._folded)
                     self._size = button('', icon='open_in_full', kind='quiet small large', label=LARGE)
                     set_attributes(self._size, aria_pressed='false')
                     self._size.on('click', self._enlarge)
@@ -123,19 +115,31 @@ class LaunchForm:
 
     def _show_models(self) -> None:
         live, words = (
-            (False, REPLAYED) if self._replay.run else self._models.describe(has_scenario=self._is_known())
+            (False, REPLAYED)
+            if self._replay.run
+            else self._fields.models.describe(has_scenario=self._is_known())
         )
         if live:
-            limits, _ = self._limits.parse()
+            limits, _ = self._fields.limits.parse()
             budget = limits.budget if isinstance(limits, BudgetLimits) else None
-            words = f'{words} {self._typical_use.sentence(self._models.price, budget)}'
-        self._role_section.set_visibility(self._replay.run is None)
+            words = f'{words} {self._typical_use.sentence(self._fields.models.price, budget)}'
+        self._fields.roles.set_visibility(self._replay.run is None)
         self._icon.props(f'name={"bolt" if live else "replay" if self._replay.run else "theaters"}')
         set_class(self._pricing, 'live', on=live)
         self._cost.show(words)
 
+    def _show_cost(self) -> None:
+        """Show what the run costs at most; a replay costs nothing."""
+        limits, _ = self._fields.limits.parse()
+        limit = limits.cost if isinstance(limits, BudgetLimits) else None
+        plan = Plan(self._fields.parameters.valid_values, self._fields.models.chosen, limit)
+        self._cost_line.show(None if self._replay.run else plan)
+
+    def _limit(self, amount: float) -> None:
+        self._fields.limits.controls['cost'].set_content(f'{amount:g}', by_user=True)
+
     def _is_known(self) -> bool:
-        return is_known(self._pattern, self._form.parse()[0])
+        return is_known(self._pattern, self._fields.parameters.parse()[0])
 
     async def load(self, earlier: RunInfo | None, *, replay: bool = False, task: str = '') -> None:
         """Offer samples and earlier inputs, restore the draft, draw the diagram.
@@ -145,38 +149,30 @@ class LaunchForm:
             replay: whether to answer from its recording as well.
             task: a task to fill in; the form then starts from it, not from the draft.
         """
-        self._restore(
-            earlier, replay=replay, task=task
-        )  # before the first await, after which the page may be in use
-        self._form.focus(prevent_scroll=True)  # without scrolling: the page opens at its top
-        if self._shape is not None:
-            await self._draw(self._shape)
+        # Before the first await, after which the page may be in use.
+        self._restore(earlier, replay=replay, task=task)
+        self._fields.parameters.focus(prevent_scroll=True)  # without scrolling: the page opens at its top
+        await self._draw()
         self._typical_use = await typical_use(self._backend(), self._pattern.name)
         await self._draw_pickers()
         self._show_models()
+        self._show_cost()
         await self._show_field_notes()
         self._ready = True
-        ui.timer(0.1, self._models.load, once=True)
+        ui.timer(0.1, self._fields.models.load, once=True)
 
     def _restore(self, earlier: RunInfo | None, *, replay: bool, task: str) -> None:
         field = self._pattern.task_field() if task else ''
         draft = {} if field else app.storage.user.get(self._draft_key, {}).get(self._pattern.name)
         if earlier is not None:
-            self._form.set_values(earlier.parameters)
-        elif field:
-            self._form.set_values({field: task})
-        elif draft:
-            self._form.fill(draft.get('form', {}))
-        self._update_roles()  # the calls below need the roles
-        if earlier is not None:
             self._fill_from_run(earlier, named=True)
             self._use_recording(earlier if replay else None)
-        elif draft:
-            self._options.fill(draft.get('options', {}))
-            self._limits.fill(draft.get('budget', {}))
-            self._debugging.fill(draft.get('debugging', {}))
-            self._models.fill(draft.get('models', {}))
-            self._efforts.fill(draft.get('effort', {}))
+        else:
+            self._fields.fill(draft or {})
+            self._debugging.fill((draft or {}).get('debugging', {}))
+        if field and earlier is None:
+            self._fields.parameters.set_values({field: task})
+            self._fields.update_shape()
 
     async def _draw_pickers(self) -> None:
         now, runs = self._backend().clock.now(), await newest_runs(self._backend(), self._pattern.name)
@@ -205,31 +201,24 @@ class LaunchForm:
                     picker(text, icon, items)
         self._pickers.set_visibility(bool(ready or before))
 
-    def _fill_parameters(self, parameters: Mapping[str, Any]) -> None:
-        self._replay.use(None)
-        self._stubs.use({})
-        self._form.set_values(parameters)
-        self._form.check()
-
     def _fill_from_sample(self, sample: Sample) -> None:
         """Fill in a sample and its models."""
-        self._fill_parameters(sample.parameters)
-        self._update_roles()
-        self._models.fill_from_run(sample.models)
-        self._models.check()
-        self._on_models_edit()
+        self._fields.parameters.set_values(sample.parameters)
+        self._fields.update_shape()
+        self._fields.models.fill_from_run(sample.models)
+        self._check_filled()
 
     def _fill_from_run(self, info: RunInfo, *, named: bool = False) -> None:
         """Fill in everything an earlier run was started with; its title and tags only if `named`."""
-        self._fill_parameters(info.parameters)
-        launch = Launch.of(info) if named else replace(Launch.of(info), title='', tags=())
-        self._options.set_values({name: getattr(launch, name) for name in self._options.controls})
-        self._limits.set_values(budget_values(info.budget))
+        self._fields.set_launch(Launch.of(info) if named else replace(Launch.of(info), title='', tags=()))
         self._debugging.fill(info.options)
-        self._models.fill_from_run(info.models)
-        self._efforts.fill(launch.effort)
-        self._stubs.use(launch.stubs)
-        self._models.check()
+        self._check_filled(Launch.of(info).stubs)
+
+    def _check_filled(self, stubs: Mapping[str, Any] | None = None) -> None:
+        self._replay.use(None)
+        self._stubs.use(stubs or {})
+        self._fields.parameters.check()
+        self._fields.models.check()
         self._on_models_edit()
 
     def _replay_run(self, info: RunInfo) -> None:
@@ -245,14 +234,10 @@ class LaunchForm:
     def _reset(self) -> None:
         self._replay.use(None)
         self._stubs.use({})
-        self._form.set_values({})
-        self._options.set_values({})
-        self._limits.set_values({})
+        self._fields.set_launch(Launch(pattern=self._pattern.name))
         self._debugging.fill({})
-        self._models.fill({})
-        self._efforts.fill({})
         self._on_models_edit()
-        self._form.focus()
+        self._fields.parameters.focus()
 
     def _on_edit(self) -> None:
         if self._ready:
@@ -265,26 +250,18 @@ class LaunchForm:
 
     async def _on_settled(self) -> None:
         self._debounce.deactivate()
-        self._save_draft(
-            {
-                'form': self._form.raw,
-                'models': self._models.raw,
-                'effort': self._efforts.chosen,
-                'budget': self._limits.raw,
-                'options': self._options.raw,
-                'debugging': self._debugging.raw,
-            }
-        )
+        self._save_draft({**self._fields.raw, 'debugging': self._debugging.raw})
         self._show_models()
-        if shape := self._update_roles():
-            await self._draw(shape)
+        self._show_cost()
+        self._fields.update_shape()
+        await self._draw()
         await self._show_field_notes()
 
     async def _show_field_notes(self) -> None:
         """Show notes at the fields on what their values mean on this machine."""
-        parsed, _ = self._form.parse()
+        parsed, _ = self._fields.parameters.parse()
         notes = await self._pattern.sample(parsed.model_dump(mode='json')).field_notes() if parsed else {}
-        for name, control in self._form.controls.items():
+        for name, control in self._fields.parameters.controls.items():
             control.show_note(notes.get(name, ''))
 
     def _save_draft(self, draft: dict[str, Any] | None) -> None:
@@ -294,24 +271,12 @@ class LaunchForm:
             drafts[self._pattern.name] = draft
         app.storage.user[self._draft_key] = drafts
 
-    def _update_roles(self) -> Shape | None:
-        """Update the role fields to the chart; return the chart if it has changed."""
-        parsed, _ = self._form.parse()
-        try:
-            shape = self._backend().catalog.draw(
-                self._pattern.name, parsed.model_dump(mode='json') if parsed else None
-            )
-        except EngineError:
-            return None
-        if shape == self._shape or (parsed is None and self._shape is not None):
-            return None
-        self._shape = shape
-        roles = [role for state in shape.states for role in state.roles or (state.role,) if role]
-        self._models.set_roles(roles)
-        self._efforts.set_roles(roles)
-        return shape
-
-    async def _draw(self, shape: Shape) -> None:
+    async def _draw(self) -> None:
+        """Draw the chart, unless it is drawn already."""
+        shape = self._fields.shape
+        if shape is None or shape == self._drawn:
+            return
+        self._drawn = shape
         drawn, self._folded = await fit(shape, self._room, fold_levels(shape, [shape.initial]))
         states = [state.path for state in shape.states]
         if self._diagram is None:
@@ -327,37 +292,22 @@ class LaunchForm:
             self._diagram.show(drawn, states)
 
     async def _on_resize(self, width: int, height: int, _by_user: bool) -> None:
-        if (width, height) != self._room and self._shape is not None:
-            self._room = (width, height)
-            await self._draw(self._shape)
+        if (width, height) != self._room:
+            self._room, self._drawn = (width, height), None
+            await self._draw()
 
     async def start(self) -> None:
         """Start the run, or show the problems."""
         if self._starter.busy:
             return
-        parameters, limits, options = self._form.check(), self._limits.check(), self._options.check()
-        models = self._replay.run is not None or (self._models.check() & self._efforts.check())
-        if parameters is None or limits is None or options is None or not models:
-            for part in (self._options, self._limits, self._efforts, self._models, self._form):
-                part.focus_problem()  # in reverse order: the first problem on the page keeps the focus
+        launch = self._fields.submit(models=self._replay.run is None)
+        if launch is None:
             return
         self._problem.clear()
         self._show_busy(True)
-        chosen = BudgetLimits.model_validate(limits.model_dump())
         try:
-            await self._starter.start(
-                self._pattern.name,
-                parameters.model_dump(mode='json'),
-                models={} if self._replay.run else self._models.chosen,
-                effort={} if self._replay.run else self._efforts.chosen,
-                budget=chosen.budget,
-                **(
-                    options.model_dump()
-                    | self._debugging.options
-                    | self._replay.options
-                    | self._stubs.options
-                ),
-            )
+            options = self._debugging.options | self._replay.options | self._stubs.options
+            await self._starter.start(launch.change(options))
         except InvalidInput as error:
             self._show_problems(error.problems)
         except EngineError as error:
@@ -371,27 +321,13 @@ class LaunchForm:
         self._show_busy(False)
 
     def _show_problems(self, problems: Mapping[str, str]) -> None:
-        """Show each problem at its field: `models.judge`, `budget.tokens`, or a parameter's own name."""
-        parts = {
-            'models': self._models,
-            'effort': self._efforts,
-            'budget': self._limits,
-            'breakpoints': self._debugging,
-        }
-        by_part: dict[str, dict[str, str]] = {part: {} for part in ('', *parts)}
+        """Show each problem at its field."""
         if problem := next((text for name, text in problems.items() if name.startswith(NO_FIELD)), ''):
             with self._problem:
                 text_notice('fail', 'error', f'The run could not be started: {problem}.')
-        for name, problem in problems.items():
-            part, _, field = name.partition('.')
-            by_part[part if part in parts else ''][field if part in parts else name] = problem
-        self._models.show_problems(by_part['models'])
-        self._efforts.show_problems(by_part['effort'])
-        self._limits.show_problems(by_part['budget'])
-        self._debugging.show_problems(by_part['breakpoints'])
-        self._form.show_problems(by_part[''])
-        for form in (self._limits, self._efforts, self._models, self._form):
-            form.focus_problem()
+        at = {name: problem for name, problem in problems.items() if name.startswith('breakpoints.')}
+        self._debugging.show_problems({name.partition('.')[2]: problem for name, problem in at.items()})
+        self._fields.show_problems({name: problem for name, problem in problems.items() if name not in at})
 
     def _show_busy(self, busy: bool) -> None:
         set_class(self._run, 'busy', on=busy)

@@ -14,9 +14,10 @@ from typing_extensions import override
 from ui.app.services.notifications import CHANNELS, EVENT_TYPES, EVENTS, Destination, address_problem, parse
 from ui.app.services.operations import DestinationOperations
 from ui.formatting.values import as_sentence
+from ui.web.components.forms.form import Form
 from ui.web.components.forms.record_form import form_model
 from ui.web.components.widgets import Box, Text
-from ui.web.pages.shared.resource_list import Action, RecordForm, ResourceList
+from ui.web.pages.shared.resource_list import Action, ResourceList
 
 EVENT_NAMES = EVENTS.choices
 FIELDS: dict[str, str] = {event: event.replace('.', '_') for event in EVENT_TYPES}
@@ -50,17 +51,33 @@ def _parse_values(raw: dict[str, Any]) -> dict[str, Any]:
     return {**raw, 'events': tuple(event for event, is_chosen in chosen.items() if is_chosen)}
 
 
+class DestinationEditor:
+    """The form of a destination."""
+
+    def __init__(self, destination: Destination | None) -> None:
+        """Draw it."""
+        self._form = Form(FORM, on_change=lambda: None)
+        if destination:
+            self._form.set_values(_form_values(destination))
+
+    def submit(self) -> dict[str, Any] | None:
+        """Return the destination's values; if a field is invalid, focus the first and return None."""
+        submitted = self._form.submit()
+        return _parse_values(submitted.model_dump()) if submitted else None
+
+    def show_problems(self, problems: Mapping[str, str]) -> None:
+        """Show problems, by the paths of the record's fields, and focus the first."""
+        first = FIELDS['run.waiting']
+        self._form.show_problems(
+            {first if path == 'events' else path: text for path, text in problems.items()}
+        )
+        self._form.focus_problem()
+
+
 class DestinationList(ResourceList[Destination]):
     """All destinations with their actions."""
 
     PART = 'destinations'
-    FORM = RecordForm(
-        model=FORM,
-        show=_form_values,
-        parse=_parse_values,
-        make=lambda **values: parse(values),
-        field_at=lambda path: FIELDS['run.waiting'] if path == 'events' else path,
-    )
     TITLE, NEW, EMPTY, ICON = 'Destinations', 'Add destination', 'No destinations yet.', 'send'
     REMOVED = 'Messages not yet sent to it are dropped.'
     SECRET = ('Signing secret of {name}', 'The receiver checks signatures with it (Standard Webhooks).')
@@ -69,6 +86,14 @@ class DestinationList(ResourceList[Destination]):
     @override
     def service(self) -> DestinationOperations:
         return self.backend.services.notifications.destinations
+
+    @override
+    def draw_editor(self, item: Destination | None) -> DestinationEditor:
+        return DestinationEditor(item)
+
+    @override
+    def make(self, values: dict[str, Any]) -> Destination:
+        return parse(values)
 
     @override
     def summarize(self, item: Destination, details: None) -> None:

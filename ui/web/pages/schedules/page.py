@@ -5,12 +5,10 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from contextlib import suppress
 from typing import Any, TypeVar
-from zoneinfo import ZoneInfo
 
 from nicegui import ui
-from pydantic import BaseModel
 from typing_extensions import override
 
 from ui.app.backend import Backend
@@ -20,12 +18,17 @@ from ui.formatting.values import ago, as_sentence, exact
 from ui.web.components.dialogs import confirm
 from ui.web.components.theme import frame, page_head
 from ui.web.components.widgets import Box, Text, text_link
-from ui.web.pages.schedules import form
-from ui.web.pages.shared.resource_list import Action, RecordForm, ResourceList
+from ui.web.pages.schedules.form import ScheduleEditor
+from ui.web.pages.schedules.timing import due_words, timing_words
+from ui.web.pages.schedules.trigger_form import TriggerEditor
+from ui.web.pages.shared.resource_list import Action, ResourceList
 from ui.web.routing import serve_page
 
 POLL_SECONDS = 2.0
 SHOWN_TICKS = 5
+BROWSER_SECONDS = 2.0
+"""Seconds to wait for a browser to say its time zone."""
+TIME_ZONE = 'Intl.DateTimeFormat().resolvedOptions().timeZone'
 DAY = 86_400.0
 T = TypeVar('T', Schedule, Trigger)
 TICKS = {
@@ -42,28 +45,26 @@ def register(backend: Backend) -> None:
     """Serve the page."""
 
     @serve_page('/schedules', 'Schedules')
-    async def schedules() -> None:
+    async def show() -> None:
         with frame(here='/runs'):
             summary = 'Start runs automatically: on a schedule, by webhook, or when a file arrives.'
             page_head('Schedules', summary, back=('/runs', 'Runs'))
-            lists: tuple[StarterList[Any], ...] = (ScheduleList(backend), TriggerList(backend))
+            schedules = ScheduleList(backend)
+            lists: tuple[StarterList[Any], ...] = (schedules, TriggerList(backend))
         for list_ in lists:
             await list_.refresh()
             ui.timer(POLL_SECONDS, list_.refresh, immediate=False)
+        ui.timer(0.0, schedules.find_reader, once=True)
 
 
 class StarterList(ResourceList[T]):
     """A list of schedules or triggers, each with its latest runs."""
 
-    REMOVED = 'Its runs are kept.'
+    REMOVED, DIALOG = 'Its runs are kept.', 'wide'
 
     @abstractmethod
     def describe(self, item: T) -> None:
         """Draw when it starts runs."""
-
-    @override
-    def model(self) -> type[BaseModel]:
-        return form.with_patterns(self.FORM.model, self.backend().catalog)
 
     @override
     async def details(self, item: T) -> Sequence[Tick]:
@@ -74,7 +75,8 @@ class StarterList(ResourceList[T]):
     def summarize(self, item: T, details: Sequence[Tick]) -> None:
         with Box('chips', 'span'):
             Text('b', item.name)
-            Text('span', item.action.pattern, 'chip')
+            pattern = self.backend().catalog.patterns.get(item.action.pattern)
+            Text('span', pattern.title if pattern else item.action.pattern, 'chip')
             if item.paused:
                 Text('span', 'Paused', 'pill paused')
         self.describe(item)
@@ -104,14 +106,33 @@ class ScheduleList(StarterList[Schedule]):
     """Schedules, each with its next time and its latest runs."""
 
     PART = 'schedules'
-    FORM = RecordForm(
-        model=form.ScheduleFields,
-        show=form.fields_of_schedule,
-        parse=form.schedule_of,
-        make=Schedule,
-        field_at=form.field_at,
-    )
     TITLE, NEW, EMPTY, ICON = 'Schedules', 'New schedule', 'No schedules yet.', 'schedule'
+
+    _reader = ''
+    """The reader's time zone; '' until their browser has said it."""
+
+    async def find_reader(self) -> None:
+        """Ask the browser for its time zone, unless it is known, and show times in it."""
+        if self._reader:
+            return
+        with suppress(TimeoutError):
+            self._reader = str(await ui.run_javascript(TIME_ZONE, timeout=BROWSER_SECONDS) or '')
+            self._place.clear_if_changed(self._reader)
+            await self.refresh()
+
+    @override
+    async def edit(self, item: Schedule | None) -> None:
+        await self.find_reader()
+        with self._place:  # the row that was clicked may have been redrawn
+            await super().edit(item)
+
+    @override
+    def draw_editor(self, item: Schedule | None) -> ScheduleEditor:
+        return ScheduleEditor(self.backend, item, self._reader)
+
+    @override
+    def make(self, values: dict[str, Any]) -> Schedule:
+        return Schedule(**values)
 
     @property
     @override
@@ -120,14 +141,12 @@ class ScheduleList(StarterList[Schedule]):
 
     @override
     def describe(self, item: Schedule) -> None:
-        Text('span', f'{item.spec.explain()}.', 'muted small')
+        Text('span', timing_words(item.spec), 'muted small')
         if item.note:
             Text('span', item.note, 'muted small')
-        if item.next_times:
-            zone = ZoneInfo(item.spec.time_zone)
-            times = [datetime.fromtimestamp(moment, zone) for moment in item.next_times[:3]]
-            next_times = ', '.join(f'{moment:%a} {moment.day} {moment:%b %H:%M:%S}' for moment in times)
-            Text('span', f'Next: {next_times} {times[0]:%Z}', 'small num')
+        now = self.backend().clock.now()
+        for here, there in due_words(item.next_times[:1], item.spec.time_zone, self._reader, now):
+            Text('span', ' · '.join(filter(None, [f'Next: {here}', there])), 'small num')
 
     @override
     async def pause(self, item: Schedule) -> None:
@@ -152,15 +171,16 @@ class TriggerList(StarterList[Trigger]):
     """Triggers, each with its address or files and its latest runs."""
 
     PART = 'triggers'
-    FORM = RecordForm(
-        model=form.TriggerFields,
-        show=form.fields_of_trigger,
-        parse=form.trigger_of,
-        make=Trigger,
-        field_at=form.field_at,
-    )
     TITLE, NEW, EMPTY, ICON = 'Triggers', 'New trigger', 'No triggers yet.', 'bolt'
     SECRET = ('Signing secret of the trigger', 'The sender signs its webhooks with it (Standard Webhooks).')
+
+    @override
+    def draw_editor(self, item: Trigger | None) -> TriggerEditor:
+        return TriggerEditor(self.backend, item)
+
+    @override
+    def make(self, values: dict[str, Any]) -> Trigger:
+        return Trigger(**values)
 
     @property
     @override

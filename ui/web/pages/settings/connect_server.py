@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 from typing_extensions import override
 
 from engine.operations import McpServers
-from ui.formatting.values import describe_tools
+from ui.formatting.values import EMPTY, describe_tools
 from ui.web.pages.shared.section_dialog import Address, Name, SectionDialog
 
 PROGRAM: Any = {'when': {'connection': ['program']}}
 BY_ADDRESS: Any = {'when': {'connection': ['address']}}
-REFERENCE = 'For a secret, enter a reference: env:NAME or keyring:SERVICE/USER'
+REFERENCE = 'For a secret, enter env:NAME or keyring:SERVICE/USER'
 
 
 class ServerFields(BaseModel):
@@ -39,13 +39,11 @@ class ServerFields(BaseModel):
         description='The program and its arguments, as in a terminal: uvx mcp-server-git --repository .',
         json_schema_extra=PROGRAM,
     )
-    env: list[str] = Field(
-        [], title='Variables', description=f'NAME=value. {REFERENCE}', json_schema_extra=PROGRAM
+    env: dict[str, str] = Field(
+        {}, title='Environment variables', description=REFERENCE, json_schema_extra=PROGRAM
     )
     url: Address = Field('', title='Address', description='https://…/mcp', json_schema_extra=BY_ADDRESS)
-    headers: list[str] = Field(
-        [], title='Headers', description=f'Name: value. {REFERENCE}', json_schema_extra=BY_ADDRESS
-    )
+    headers: dict[str, str] = Field({}, title='Headers', description=REFERENCE, json_schema_extra=BY_ADDRESS)
     oauth: bool = Field(
         False,
         title='Sign in with OAuth',
@@ -76,17 +74,8 @@ class ServerFields(BaseModel):
         """Require the field of the chosen connection; a command must also parse."""
         needed = 'program' if info.field_name == 'command' else 'address'
         if info.data.get('connection') == needed and not (shlex.split(text) if needed == 'program' else text):
-            raise ValueError('Fill this in.')
+            raise ValueError(EMPTY)
         return text
-
-    @field_validator('env', 'headers')
-    @classmethod
-    def _check_pairs(cls, lines: list[str], info: ValidationInfo) -> list[str]:
-        between = '=' if info.field_name == 'env' else ':'
-        for line in lines:
-            if not line.partition(between)[0].strip() or between not in line:
-                raise ValueError(f'“{line}” must be name{between}value.')
-        return lines
 
 
 class ConnectServerDialog(SectionDialog):
@@ -109,9 +98,9 @@ class ConnectServerDialog(SectionDialog):
             'name': name,
             'connection': 'address' if section.get('url') else 'program',
             'command': shlex.join(filter(None, command)),
-            'env': _format_pairs(section.get('env', {}), '='),
+            'env': section.get('env', {}),
             'url': section.get('url', ''),
-            'headers': _format_pairs(section.get('headers', {}), ': '),
+            'headers': section.get('headers', {}),
             'oauth': bool(section.get('oauth')),
             'tools': [] if section.get('tools') == ['*'] else section.get('tools', []),
             'approvals': section.get('approvals', 'marked'),
@@ -125,9 +114,9 @@ class ConnectServerDialog(SectionDialog):
         return form_values.name, {
             'command': command,
             'args': arguments,
-            'env': _parse_pairs(form_values.env, '=') if program else {},
+            'env': form_values.env if program else {},
             'url': '' if program else form_values.url,
-            'headers': {} if program else _parse_pairs(form_values.headers, ':'),
+            'headers': {} if program else form_values.headers,
             'oauth': False if program else oauth,
             'tools': form_values.tools,
             'approvals': '' if form_values.approvals == 'marked' else form_values.approvals,
@@ -140,12 +129,3 @@ class ConnectServerDialog(SectionDialog):
             health.problem,
             f'{name} is available and offers {describe_tools(health.tools, health.unusable)}.',
         )
-
-
-def _format_pairs(pairs: Mapping[str, str], between: str) -> list[str]:
-    return [f'{name}{between}{value}' for name, value in pairs.items()]
-
-
-def _parse_pairs(lines: Sequence[str], between: str) -> dict[str, str]:
-    pairs = (line.partition(between) for line in lines)
-    return {name.strip(): value.strip() for name, _, value in pairs}

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from engine.models import PROVIDERS
 from engine.operations import Endpoints
-from ui.formatting.values import as_sentence, count
+from ui.formatting.values import EMPTY, as_sentence, count
 from ui.web.pages.shared.section_dialog import Address, Name, SectionDialog, must_match
 
 ADDRESS = 'everything before /chat/completions, /responses, /messages or /models'
@@ -103,5 +103,5 @@ class ConnectDialog(SectionDialog):
 def _require_for_other(text: str, info: ValidationInfo) -> str:
     """Require name and address for an unknown provider, which has no defaults."""
     if info.data.get('provider') == OTHER and not text:
-        raise ValueError('Fill this in.')
+        raise ValueError(EMPTY)
     return text

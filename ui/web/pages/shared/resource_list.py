@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
-from pydantic import BaseModel
 from typing_extensions import override
 
 from engine import EngineError, InvalidInput
@@ -21,7 +19,6 @@ from ui.web.components.dialogs import (
     notify_errors,
     show_secret,
 )
-from ui.web.components.forms.form import Form
 from ui.web.components.theme import button, empty_state, section_head
 from ui.web.components.widgets import Box, CachedElement
 from ui.web.permission import is_permitted, refusal
@@ -104,25 +101,21 @@ T = TypeVar('T', bound=Any)
 """A record with an id and a name."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordForm(Generic[T]):
-    """How a form shows a record, and what it makes of its input."""
+class Editor(Protocol):
+    """The form of a record in a dialog."""
 
-    model: type[BaseModel]
-    show: Callable[[T], Mapping[str, Any]]
-    """Returns the form's values for a record."""
-    parse: Callable[[dict[str, Any]], dict[str, Any]]
-    """Returns the record's values for those of the form. Raises `InvalidInput`."""
-    make: Callable[..., T]
-    """Returns a new record with these values. Raises `InvalidInput`."""
-    field_at: Callable[[str], str]
-    """Returns the form's field for a path in a record."""
+    def submit(self) -> dict[str, Any] | None:
+        """Return the record's values; if a field is invalid, focus the first and return None."""
+
+    def show_problems(self, problems: Mapping[str, str]) -> None:
+        """Show problems, by the paths of the record's fields, and focus the first."""
 
 
 class ResourceList(RowList, Generic[T]):
     """A list of records that people add, change and remove."""
 
-    FORM: ClassVar[RecordForm[Any]]
+    DIALOG: ClassVar[str] = ''
+    """The kind of its dialog."""
     NEW: ClassVar[str]
     """What the button to add one says."""
     REMOVED: ClassVar[str]
@@ -135,9 +128,13 @@ class ResourceList(RowList, Generic[T]):
     def service(self) -> Any:
         """The service that stores the records."""
 
-    def model(self) -> type[BaseModel]:
-        """Return the form's model as it is now."""
-        return self.FORM.model
+    @abstractmethod
+    def draw_editor(self, item: T | None) -> Editor:
+        """Draw the form of a record, or of a new one."""
+
+    @abstractmethod
+    def make(self, values: dict[str, Any]) -> T:
+        """Return a new record with these values. Raises `InvalidInput`."""
 
     async def details(self, item: T) -> Any:
         """Read what a row says beside the record itself. Raises `EngineError`."""
@@ -178,22 +175,18 @@ class ResourceList(RowList, Generic[T]):
 
     async def edit(self, item: T | None) -> None:
         """Open the dialog to edit a record, or to add one, whose secret is shown once."""
-        with dialog_frame(f'Edit {item.name}' if item else self.NEW) as dialog:
-            form = Form(self.model(), on_change=lambda: None)
-            if item:
-                form.set_values(self.FORM.show(item))
+        with dialog_frame(f'Edit {item.name}' if item else self.NEW, self.DIALOG) as dialog:
+            editor = self.draw_editor(item)
 
             async def save() -> None:
-                if (submitted := form.submit()) is None:
+                if (values := editor.submit()) is None:
                     return
                 try:
-                    dialog.submit(await self._store(item, self.FORM.parse(submitted.model_dump())))
+                    dialog.submit(await self._store(item, values))
                 except InvalidInput as error:
-                    at = self.FORM.field_at
-                    form.show_problems({at(name): text for name, text in error.problems.items()})
-                    form.focus_problem()
+                    editor.show_problems(error.problems)
                 except EngineError as error:
-                    form.show_problems({'': str(error)})
+                    editor.show_problems({'': str(error)})
 
             draw_dialog_actions(dialog, 'Save', save)
         stored: Any = await await_answer(dialog)
@@ -204,6 +197,6 @@ class ResourceList(RowList, Generic[T]):
 
     async def _store(self, item: T | None, values: dict[str, Any]) -> T:
         stored: T = await (
-            self.service.change(item.id, **values) if item else self.service.add(self.FORM.make(**values))
+            self.service.change(item.id, **values) if item else self.service.add(self.make(values))
         )
         return stored

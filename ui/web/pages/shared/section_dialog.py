@@ -30,8 +30,8 @@ def must_match(pattern: str, problem: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-Name = Annotated[str, must_match(r'[a-z0-9_-]+', 'Use lower-case letters, digits, - and _ only.')]
-Address = Annotated[str, must_match(r'https?://.+', 'Must begin with http:// or https://.')]
+Name = Annotated[str, must_match(r'[a-z0-9_-]+', 'Enter lower-case letters, digits, - and _ only.')]
+Address = Annotated[str, must_match(r'https?://.+', 'Enter an address that begins with http:// or https://.')]
 
 
 class SectionDialog(ABC):

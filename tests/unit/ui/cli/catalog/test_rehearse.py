@@ -20,6 +20,19 @@ def test_a_shipped_pattern_is_rehearsed(hemicycle: Hemicycle) -> None:
     assert not hemicycle.database.exists()
 
 
+def test_the_cost_is_said(hemicycle: Hemicycle) -> None:
+    told = invoke(hemicycle, 'pattern', 'rehearse', 'pipeline', '--set', 'max_iterations=0')
+    assert 'Cost: 3 to 156 calls.' in told and 'No run of this pattern has ended yet' in told
+    assert 'No upper bound' in invoke(hemicycle, 'pattern', 'rehearse', 'blog')
+
+
+def test_the_cost_rests_on_recorded_runs_and_the_chosen_models(hemicycle: Hemicycle) -> None:
+    invoke(hemicycle, 'run', 'pipeline', '--task', 'What does a tram cost?')
+    told = invoke(hemicycle, 'pattern', 'rehearse', 'pipeline', '--model', 'reviewer=nowhere/large')
+    assert '(mean of 1 recorded run)' in told and 'No run of this pattern' not in told
+    assert 'Dollars: the price of the largest call of nowhere/large is not known.' in told
+
+
 def test_a_way_to_a_state_is_shown(hemicycle: Hemicycle) -> None:
     lines = invoke(hemicycle, 'pattern', 'rehearse', 'pipeline', '--to', 'analyzing').splitlines()
     assert [line.split()[1] for line in lines] == ['start', 'done']

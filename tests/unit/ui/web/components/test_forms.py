@@ -4,7 +4,7 @@ from enum import Enum
 from typing import Literal
 
 import pytest
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
 from ui.formatting.values import problems
 from ui.web.components.forms.fields import fields
@@ -15,10 +15,19 @@ class Colour(Enum):
     BLUE = 'blue'
 
 
+class Part(BaseModel):
+    text: str
+    score: int = Field(3, ge=1)
+    colour: Colour
+    notes: list[str]
+
+
 class Everything(BaseModel):
     text: str = Field(min_length=3, max_length=10, title='A text', description='Any words', examples=['abc'])
     page: str = Field('', json_schema_extra={'multiline': True})
     whole: int = Field(3, ge=0, le=10)
+    large: float = Field(3, le=10_000)
+    word: str = Field('a', pattern='[a-z]+')
     part: float | None = Field(None, gt=0)
     ticked: bool = False
     literal: Literal['a', 'b'] = 'a'
@@ -27,10 +36,21 @@ class Everything(BaseModel):
     words: list[str] = Field([], json_schema_extra={'inline': True})
     numbers: list[int] = Field([1], max_length=2)
     table: dict[str, int] = {}
+    parts: list[Part] = []
+    several: list[Literal['a', 'b']] = []
+    pairs: dict[str, str] = {}
+    clock: str = Field('', json_schema_extra={'format': 'time'})
     max_tokens: int = 100
     day: str = Field('', json_schema_extra={'format': 'date'})
     folder: str = Field('', max_length=9_000, json_schema_extra={'format': 'path'})
     bound: int = Field(1, json_schema_extra={'when': {'literal': ['b']}})
+
+    @field_validator('clock')
+    @classmethod
+    def _is_time(cls, text):
+        if text.isalpha():
+            raise ValueError(f'must be a time such as 12:00, not {text}')
+        return text
 
     @model_validator(mode='after')
     def _agrees(self):
@@ -44,13 +64,15 @@ BY_NAME = {field.name: field for field in fields(Everything)}
 
 def test_a_field_has_the_control_of_its_type():
     assert {name: field.kind for name, field in BY_NAME.items()} == {
-        'text': 'text', 'page': 'multiline', 'whole': 'integer', 'part': 'number', 'ticked': 'boolean',
+        'text': 'text', 'page': 'multiline', 'whole': 'integer', 'large': 'number', 'word': 'text',
+        'part': 'number', 'ticked': 'boolean',
         'literal': 'choice', 'colour': 'choice', 'lines': 'list', 'words': 'list', 'numbers': 'list',
-        'table': 'json', 'max_tokens': 'integer', 'day': 'date', 'folder': 'path', 'bound': 'integer',
+        'table': 'json', 'parts': 'nested', 'several': 'choices', 'pairs': 'pairs', 'clock': 'time',
+        'max_tokens': 'integer', 'day': 'date', 'folder': 'path', 'bound': 'integer',
     }  # fmt: skip
 
 
-def test_a_field_shows_its_title_help_and_limits():
+def test_a_field_has_its_title_help_and_choices():
     assert (BY_NAME['text'].title, BY_NAME['text'].help, BY_NAME['text'].examples) == (
         'A text',
         'Any words',
@@ -58,10 +80,8 @@ def test_a_field_shows_its_title_help_and_limits():
     )
     assert BY_NAME['text'].required and not BY_NAME['page'].required
     assert BY_NAME['part'].optional and not BY_NAME['whole'].optional
-    assert BY_NAME['folder'].bounds == ''
     assert BY_NAME['bound'].when == {'literal': ('b',)} and not BY_NAME['whole'].when
-    assert BY_NAME['whole'].bounds == '0 to 10'
-    assert BY_NAME['part'].bounds == 'More than 0'
+    assert BY_NAME['parts'].new == {'text': '', 'score': 3, 'colour': 'red', 'notes': []}
     assert BY_NAME['colour'].choices == ('red', 'blue')
     assert (BY_NAME['max_tokens'].group, BY_NAME['whole'].group) == ('Budgets', '')
 
@@ -73,8 +93,11 @@ def test_a_field_shows_its_title_help_and_limits():
         ('lines', 'a\n\n b, c \n', ['a', 'b, c']),
         ('words', 'a, b,a', ['a', 'b']),
         ('table', '{"a": 1}', {'a': 1}),
+        ('parts', [{'text': 'a'}], [{'text': 'a'}]),
         ('colour', '', None),
         ('ticked', True, True),
+        ('several', ['b'], ['b']),
+        ('pairs', [['A', '1'], ['B', '']], {'A': '1', 'B': ''}),
         ('part', '0,5', '0.5'),
         ('part', '-12,25', '-12.25'),
         ('part', '1,000', '1,000'),  # a thousand, or one
@@ -90,18 +113,26 @@ def test_controls_are_read_and_written(name, raw, value):
     ('given', 'field', 'problem'),
     [
         ({'text': ''}, 'text', 'Enter at least 3 characters.'),
-        ({'text': 'ab'}, 'text', 'Enter at least 3 characters (now 2).'),
-        ({'text': 'x' * 11}, 'text', 'Use at most 10 characters (now 11).'),
-        ({'whole': '11'}, 'whole', 'Must be 10 or less.'),
-        ({'whole': '-1'}, 'whole', 'Must be 0 or more.'),
-        ({'whole': '1.5'}, 'whole', 'Must be a whole number.'),
-        ({'whole': ''}, 'whole', 'Must be a whole number.'),
-        ({'part': '0'}, 'part', 'Must be more than 0.'),
-        ({'part': '1,000'}, 'part', 'Must be a number.'),
-        ({'whole': '0,5'}, 'whole', 'Must be a whole number.'),
+        ({'text': 'ab'}, 'text', 'Enter at least 3 characters.'),
+        ({'text': 'x' * 11}, 'text', 'Enter at most 10 characters (now 11).'),
+        ({'whole': '11'}, 'whole', 'Enter 10 or less.'),
+        ({'whole': '-1'}, 'whole', 'Enter 0 or more.'),
+        ({'whole': '1.5'}, 'whole', 'Enter a whole number.'),
+        ({'whole': ''}, 'whole', 'Enter a whole number.'),
+        ({'part': '0'}, 'part', 'Enter more than 0.'),
+        ({'part': '1,000'}, 'part', 'Enter a number.'),
+        ({'whole': '0,5'}, 'whole', 'Enter a whole number.'),
+        ({'large': '10001'}, 'large', 'Enter 10,000 or less.'),
+        ({'word': '1'}, 'word', 'Enter a text that matches [a-z]+.'),
+        ({'clock': 'noon'}, 'clock', 'Enter a time such as 12:00, not noon.'),
         ({'literal': ''}, 'literal', 'Choose one.'),
-        ({'numbers': ['1', 'x']}, 'numbers', 'Entry 2: Must be a whole number.'),
+        ({'numbers': ['1', 'x']}, 'numbers', 'Entry 2: Enter a whole number.'),
         ({'numbers': ['1', '2', '3']}, 'numbers', 'Enter at most 2 entries (now 3).'),
+        (
+            {'parts': [{'text': 'a', 'score': 'x', 'colour': 'red', 'notes': []}]},
+            'parts',
+            'Entry 1, Score: Enter a whole number.',
+        ),
         ({'whole': '7'}, '', 'Seven is taken.'),
     ],
 )

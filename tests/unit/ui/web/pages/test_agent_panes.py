@@ -71,11 +71,11 @@ async def write(context: ToolContext, path: Annotated[str, Field(min_length=2)],
     ('text', 'problem'),
     [
         ('{"path": "ab"}', ''),
-        ('', 'path: Fill this in.'),
-        ('{"path": "a"}', 'path: Enter at least 2 characters (now 1).'),
-        ('{"path": "ab", "mode": "x"}', 'mode: Must be a whole number.'),
+        ('', 'path: Enter a value.'),
+        ('{"path": "a"}', 'path: Enter at least 2 characters.'),
+        ('{"path": "ab", "mode": "x"}', 'mode: Enter a whole number.'),
         ('{"path": "ab", "more": 1}', 'more: Extra inputs are not permitted.'),
-        ('[]', 'Must be a JSON object.'),
+        ('[]', 'Enter a JSON object.'),
     ],
 )
 def test_edited_arguments_are_checked_against_the_tool(text, problem):

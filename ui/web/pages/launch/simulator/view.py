@@ -15,7 +15,7 @@ from engine.models import write_stubs
 from engine.models.scripted import draft_stub
 from engine.operations.rehearsal import rehearse
 from engine.operations.rehearsal.simulator import Moment, Simulator
-from engine.records import RunQuery, StatePath
+from engine.records import Launch, RunQuery, StatePath
 from ui.app.backend import Backend
 from ui.formatting.steps import path_text
 from ui.formatting.values import capitalize
@@ -169,9 +169,9 @@ class SimulatorView:
         """Start a run with the stubs of the walk, and open it."""
         if self._simulator:
             parameters = self._simulator.pattern.parameters.model_dump(mode='json')
-            await notify_errors(
-                self._starter.start(self._pattern.name, parameters, stubs=self._simulator.stubs())
-            )
+            stubs = {agent: tuple(turns) for agent, turns in self._simulator.stubs().items()}
+            launch = Launch(pattern=self._pattern.name, parameters=parameters, stubs=stubs)
+            await notify_errors(self._starter.start(launch))
 
     async def _on_key(self, event: KeyEventArguments) -> None:
         modifiers = event.modifiers

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Generic, TypeVar
 
+from ui.formatting.values import problem_sentence
 from ui.web.components.forms.control import Control
 from ui.web.components.widgets import Box, Text
 
@@ -70,7 +71,7 @@ class RoleFields(Generic[ControlT]):
     def show_problems(self, problems: Mapping[str, str]) -> None:
         """Show problems found when starting the run, by role or '' for all roles."""
         for role, problem in problems.items():
-            self._roles.get(role, self._all).show_problem(problem, lenient=False)
+            self._roles.get(role, self._all).show_problem(problem_sentence(problem), lenient=False)
 
     def focus_problem(self) -> None:
         """Focus the first field with a problem."""

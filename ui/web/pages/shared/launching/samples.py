@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from nicegui import ui
@@ -11,7 +12,7 @@ from pydantic import BaseModel
 
 from engine import Conductor, EngineError, Pattern
 from engine.models.scripted import Sample, has_scenario, scenarios
-from engine.records import RunInfo, RunQuery
+from engine.records import Launch, RunInfo, RunQuery
 from ui.app.backend import Backend
 
 MAX_SEARCHED = 60
@@ -82,14 +83,14 @@ class Starter:
     def __init__(self, backend: Backend) -> None:
         self._backend, self.busy = backend, False
 
-    async def start(self, pattern: str, parameters: Mapping[str, Any], **options: Any) -> None:
+    async def start(self, launch: Launch) -> None:
         """Start a run and open its page; one of a sample's input has its title. Raises `EngineError`."""
         if self.busy:
             return
         self.busy = True
-        options['title'] = options.get('title') or title_of_sample(pattern, parameters)
+        title = launch.title or title_of_sample(launch.pattern, launch.parameters)
         try:
-            run = (await self._backend().start(pattern, parameters, **options)).id
+            run = (await self._backend().start(replace(launch, title=title))).id
         except BaseException:
             self.busy = False
             raise
@@ -98,7 +99,14 @@ class Starter:
     async def start_sample(self, pattern: str, sample: Sample) -> bool:
         """Start a sample and open its page, or show why it does not start; return whether it does."""
         try:
-            await self.start(pattern, sample.parameters, models=sample.models, tags=('sample',))
+            await self.start(
+                Launch(
+                    pattern=pattern,
+                    parameters=sample.parameters,
+                    models=sample.models,
+                    tags=('sample',),
+                )
+            )
         except EngineError as error:
             ui.notify(f'The sample did not start: {error}', type='negative', close_button='Close')
             return False

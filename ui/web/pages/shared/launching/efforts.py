@@ -9,7 +9,7 @@ from nicegui.elements.mixins.value_element import ValueElement
 
 from engine.models import EFFORT_LEVELS, EFFORT_SYNTAX, is_effort
 from ui.formatting.steps import role_title
-from ui.formatting.values import as_sentence, count
+from ui.formatting.values import count, problem_sentence
 from ui.web.components.elements import Combobox
 from ui.web.components.forms.control import Control
 from ui.web.components.forms.fields import Field
@@ -33,6 +33,7 @@ class EffortControl(Control):
             '', label='Levels', empty_text='No match. You can enter a number of tokens.', single=True
         )
         self.box.set_groups([{'label': 'Levels', 'note': '', 'options': list(EFFORT_LEVELS)}])
+        set_attributes(self.box, placeholder='same as all roles' if self.field.name else MODEL_DEFAULT)
         return self.box
 
 
@@ -51,9 +52,7 @@ class Efforts(RoleFields[EffortControl]):
         return self._draw_control(Field(name=role, kind='model', title=f'{role_title(role)} effort'))
 
     def _draw_control(self, field: Field) -> EffortControl:
-        control = EffortControl(field, on_change=self._notify, on_blur=self._check_visited)
-        set_attributes(control.box, placeholder='same as all roles' if field.name else MODEL_DEFAULT)
-        return control
+        return EffortControl(field, on_change=self._notify, on_blur=self._check_visited)
 
     @property
     def _controls(self) -> dict[str, EffortControl]:
@@ -70,7 +69,7 @@ class Efforts(RoleFields[EffortControl]):
 
     def _check_control(self, control: EffortControl) -> bool:
         effort = str(control.raw).strip()
-        problem = '' if not effort or is_effort(effort) else as_sentence(EFFORT_SYNTAX)
+        problem = '' if not effort or is_effort(effort) else problem_sentence(EFFORT_SYNTAX)
         control.show_problem(problem, lenient=False)
         return not problem
 

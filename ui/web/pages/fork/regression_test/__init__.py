@@ -1,0 +1,1 @@
+"""The regression test of a run."""

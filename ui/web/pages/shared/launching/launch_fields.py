@@ -1,0 +1,135 @@
+"""LaunchFields: what a run is started with, for the launch form, schedules and triggers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from typing import Any
+
+from engine import EngineError, Pattern
+from engine.records import Launch, Shape
+from ui.app.backend import Backend
+from ui.web.components.forms.form import Form
+from ui.web.components.forms.narrow_model import narrow_model
+from ui.web.components.forms.record_form import form_model
+from ui.web.components.widgets import Box
+from ui.web.pages.shared.launching.budget_limits import BudgetLimits, budget_values
+from ui.web.pages.shared.launching.efforts import Efforts
+from ui.web.pages.shared.launching.models import Models
+
+
+class LaunchFields:
+    """The fields of a `Launch`: the pattern's parameters, models, efforts, budget and options."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        pattern: type[Pattern],
+        *,
+        on_change: Callable[[], None],
+        on_models_change: Callable[[], None] | None = None,
+        without: Collection[str] = (),
+    ) -> None:
+        """Draw them with their defaults; `without` are parameters that are given elsewhere."""
+        self._backend, self._pattern = backend, pattern
+        self.shape: Shape | None = None
+        """The chart that the parameters make, as far as they are valid."""
+        model = (
+            narrow_model(pattern.Parameters, without=without, choices={}) if without else pattern.Parameters
+        )
+        self.parameters = Form(model, on_change=on_change)
+        for name, why in pattern.unavailable().items():
+            if name in self.parameters.controls:
+                self.parameters.controls[name].restrict_to_default(why)
+        with Box() as self.roles:
+            self.models = Models(backend().catalog.registry, on_change=on_models_change or on_change)
+            self.efforts = Efforts(on_change=on_change)
+        self.limits = Form(BudgetLimits, on_change=on_change)
+        hidden = () if backend.access else ('private',)
+        self.options = Form(form_model(Launch, group='Options', without=hidden), on_change=on_change)
+
+    @property
+    def raw(self) -> dict[str, Any]:
+        """The content of all fields, valid or not."""
+        return {
+            'form': self.parameters.raw,
+            'models': self.models.raw,
+            'effort': self.efforts.chosen,
+            'budget': self.limits.raw,
+            'options': self.options.raw,
+        }
+
+    def fill(self, raw: Mapping[str, Any]) -> None:
+        """Restore the `raw` content of these fields, or as much as fits of another pattern's."""
+        self.parameters.fill(raw.get('form', {}))
+        self.update_shape()  # models and efforts have a field for each role
+        self.options.fill(raw.get('options', {}))
+        self.limits.fill(raw.get('budget', {}))
+        self.models.fill(raw.get('models', {}))
+        self.efforts.fill(raw.get('effort', {}))
+
+    def set_launch(self, launch: Launch) -> None:
+        """Show what a run was started with, or is to be started with."""
+        self.parameters.set_values(launch.parameters)
+        self.update_shape()
+        self.options.set_values({name: getattr(launch, name) for name in self.options.controls})
+        self.limits.set_values(budget_values(launch.budget))
+        self.models.fill_from_run(launch.models)
+        self.efforts.fill(launch.effort)
+
+    def update_shape(self) -> None:
+        """Follow the parameters: draw a field for each role of the chart that they make."""
+        parsed, _ = self.parameters.parse()
+        try:
+            shape = self._backend().catalog.draw(
+                self._pattern.name, parsed.model_dump(mode='json') if parsed else None
+            )
+        except EngineError:
+            return
+        if shape == self.shape or (parsed is None and self.shape is not None):
+            return
+        self.shape = shape
+        roles = [role for state in shape.states for role in state.roles or (state.role,) if role]
+        self.models.set_roles(roles)
+        self.efforts.set_roles(roles)
+
+    def submit(self, *, models: bool = True, base: Launch | None = None) -> Launch | None:
+        """Return the launch; if a field is invalid, focus the first and return None.
+
+        Args:
+            models: whether models and efforts matter.
+            base: the launch that these fields change.
+        """
+        parameters, limits, options = self.parameters.check(), self.limits.check(), self.options.check()
+        roles = not models or (self.models.check() & self.efforts.check())
+        if parameters is None or not isinstance(limits, BudgetLimits) or options is None or not roles:
+            self.focus_problem()
+            return None
+        return replace(
+            (base or Launch(pattern=self._pattern.name)).change(options.model_dump()),
+            parameters=parameters.model_dump(mode='json'),
+            models=self.models.chosen if models else {},
+            effort=self.efforts.chosen if models else {},
+            budget=limits.budget,
+        )
+
+    def show_problems(self, problems: Mapping[str, str]) -> None:
+        """Show each problem at its field: `models.judge`, `budget.tokens`, or a parameter's own name."""
+        parts: dict[str, Models | Efforts | Form] = {
+            'models': self.models,
+            'effort': self.efforts,
+            'budget': self.limits,
+        }
+        by_part: dict[str, dict[str, str]] = {part: {} for part in ('', *parts)}
+        for name, problem in problems.items():
+            part, _, field = name.partition('.')
+            by_part[part if part in parts else ''][field if part in parts else name] = problem
+        for part, shown in parts.items():
+            shown.show_problems(by_part[part])
+        self.parameters.show_problems(by_part[''])
+        self.focus_problem()
+
+    def focus_problem(self) -> None:
+        """Focus the first field with a problem."""
+        for part in (self.options, self.limits, self.efforts, self.models, self.parameters):
+            part.focus_problem()  # in reverse order: the first problem on the page keeps the focus

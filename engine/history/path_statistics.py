@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Self
 
 from engine.errors import JournalDamaged, StepDamaged, UnknownRun
-from engine.journal.projection import Fold, RunProjection, snapshot_of
+from engine.journal.projection import EMPTY_DOCUMENT, Fold, RunProjection, snapshot_of
 from engine.journal.protocol import Journal
 from engine.records import RunId, RunInfo, RunQuery, Shape, Snapshot, StatePath, Status, Transition
 from engine.records.path_stats import Dwell, Ends, PathStats
@@ -63,10 +63,6 @@ async def _continue_tally(journal: Journal, run: RunId) -> PathStats:
             raise StepDamaged(run, tally.seq + 1, 'is missing')
         await asyncio.to_thread(tally.apply_all, steps)
     return tally.stats
-
-
-EMPTY_DOCUMENT: Mapping[str, Any] = {'memory': {}, 'agents': {}, 'told': {}}
-"""An empty document for projection snapshots, since memory is not folded here."""
 
 
 class PathTally:

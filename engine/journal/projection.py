@@ -45,6 +45,9 @@ from engine.records.frozen import evolve
 from engine.records.shape import parent_of
 from engine.records.usage import SOURCES
 
+EMPTY_DOCUMENT: Mapping[str, Any] = {'memory': {}, 'agents': {}, 'told': {}, 'history': {}}
+"""The data of a run before its first step."""
+
 MAX_KEYS = 100
 """Number of a run's latest event keys to remember: a sender without an answer retries soon."""
 
@@ -219,7 +222,7 @@ class Fold:
     def __init__(self, run: RunId, shape: Shape) -> None:
         self.run, self.shape = run, shape
         self.projection = RunProjection(shape)
-        self._document: dict[str, Any] = {'memory': {}, 'agents': {}, 'told': {}}
+        self._document: dict[str, Any] = {**EMPTY_DOCUMENT}
         self._defers = False
         """Whether the document may have long lists that have not been read."""
 
@@ -303,7 +306,7 @@ class Fold:
         state = deep_copy(
             {name: value for name, value in snapshot.state.items() if name not in ('document', TAILS)}
         )
-        fold._document = document = {'told': {}, **snapshot.state['document']}
+        fold._document = document = {**EMPTY_DOCUMENT, **snapshot.state['document']}
         if isinstance(snapshot, PartialSnapshot):
             unchanged = long_lists(snapshot)
             lists = {name: LongList(read, unchanged[name]) for name, read in snapshot.lists.items()}

@@ -96,7 +96,7 @@ class Change:
 
     op: Literal['add', 'replace', 'remove']
     path: str
-    """A JSON Pointer (RFC 6901) into `{'memory': ..., 'agents': ..., 'told': ...}`."""
+    """A JSON Pointer (RFC 6901) into `{'memory': ..., 'agents': ..., 'told': ..., 'history': ...}`."""
     value: Any = None
 
 

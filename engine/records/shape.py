@@ -79,6 +79,8 @@ class EdgeShape:
     dest: str
     conditions: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
+    history: Literal['', 'shallow', 'deep'] = ''
+    """Whether it leads to where `dest` was last left: to the same child, or to the same leaves."""
     words: tuple[str, ...] = field(default=(), compare=False)
     """The guards in words, if the pattern has some: *approved*, *no revisions left*. Not compared."""
 

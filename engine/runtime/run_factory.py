@@ -37,9 +37,9 @@ from engine.records.jsonable import clip, refuse_nul, to_jsonable
 from engine.records.run_info import tidy
 from engine.records.shape import is_active
 from engine.runtime.activity import Services
+from engine.runtime.chart_builder import build_chart
 from engine.runtime.stubs import all_stubbed
 from engine.statechart.chart import Chart
-from engine.statechart.chart_builder import build_chart
 from engine.statechart.pattern import Pattern, validation_problems
 from engine.statechart.run_state import RunState
 from engine.statechart.shape_builder import START, walk

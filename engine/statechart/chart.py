@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from transitions.extensions.nesting import HierarchicalMachine, NestedState, Nes
 from engine.errors import PatternError
 from engine.records import Change, Edge, Event, GuardResult, Shape, StatePath
 from engine.records.frozen import evolve, fast_init
-from engine.records.shape import is_active, is_within, parent_of
+from engine.records.shape import ancestry, is_active, is_within, parent_of
 from engine.statechart.decision_cache import (
     CallbackContext,
     DecisionContext,
@@ -22,8 +22,9 @@ from engine.statechart.decision_cache import (
     DecisionOutcome,
     needs_context,
 )
+from engine.statechart.resolution import Route, StateTree
 from engine.statechart.retry import Retry
-from engine.statechart.shape_builder import OUR_KEYS, START, build_shape, walk
+from engine.statechart.shape_builder import OUR_KEYS, START, build_shape, ends_of, walk
 
 if TYPE_CHECKING:
     from engine.statechart.pattern import Pattern
@@ -58,7 +59,8 @@ class Chart:
 
     def __init__(self, pattern: Pattern) -> None:
         self.shape: Shape = build_shape(pattern)
-        self.states = {state.path: state for state in self.shape.states}
+        self._tree = StateTree(self.shape.states)
+        self.states = self._tree.states
         stated = {path: state for path, _, state in walk(pattern.chart_states())}
         self.retries: dict[StatePath, Retry] = {
             path: state['retry'] for path, state in stated.items() if 'retry' in state
@@ -69,17 +71,15 @@ class Chart:
         self._needs_context = {
             path for path, work in self._invokes.items() if callable(work) and needs_context(work)
         }
-        self._machine = _build(pattern)
-        self._decisions: dict[tuple[tuple[StatePath, ...], str, StatePath], DecisionNode] = {}
+        self._machine = _build(pattern, self._tree)
+        self._decisions: dict[object, DecisionNode] = {}
+        self._with_history = {edge.dest for edge in self.shape.edges if edge.history}
         self._triggers = {edge.trigger for edge in self.shape.edges}
         always = {edge.source for edge in self.shape.edges if edge.trigger == 'always'}
-        self._always = sorted(always, key=lambda path: (-path.count('.'), path))
-        """Sources of edges without an event, innermost first."""
+        self._always = self._tree.innermost_first(always)
+        """Sources of edges without an event, in the order in which they are tried."""
         self._enabled: dict[tuple[StatePath, ...], tuple[str, ...]] = {}
         """Cached results of `enabled_events`."""
-        self._children: dict[str, list[StatePath]] = {}
-        for state in self.shape.states:
-            self._children.setdefault(state.parent, []).append(state.path)
 
     def fire(
         self, active: tuple[StatePath, ...], state: RunState, event: Event, *, journaled: Event | None = None
@@ -162,12 +162,11 @@ class Chart:
     def _completions(self, microstep: Microstep) -> list[tuple[str, StatePath]]:
         """Return the composites a microstep completes, innermost first, each with the event it raises."""
         completed: dict[StatePath, str] = {}
-        for path in microstep.entered:
+        ends = [path for path in microstep.entered if self.states[path].kind == 'final']
+        for number, path in enumerate(ends):
+            active = tuple(leaf for leaf in microstep.active if leaf not in ends[number + 1 :])
             parent = self.states[path].parent
-            while parent and self.states[path].kind == 'final' and parent not in completed:
-                outcome = self._outcome(parent, microstep.active)
-                if outcome is None:
-                    break
+            while parent and (outcome := self._outcome(parent, active)):
                 completed[parent] = outcome
                 grandparent = self.states[parent].parent
                 if not grandparent or self.states[grandparent].kind != 'parallel':
@@ -179,13 +178,13 @@ class Chart:
         """Return how the composite at `path` ended, or None while it has not."""
         state = self.states[path]
         if state.kind == 'parallel':
-            ended = all(self._outcome(child, active) for child in self._children[path])
+            ended = all(self._outcome(child, active) for child in self._tree.children[path])
             return 'done' if ended else None
         if state.kind == 'final':
             return state.outcome if path in active else None
         finals = [
             child
-            for child in self._children.get(path, ())
+            for child in self._tree.children.get(path, ())
             if self.states[child].kind == 'final' and child in active
         ]
         return self.states[finals[0]].outcome if finals else None
@@ -196,7 +195,7 @@ class Chart:
         """Return one microstep; looked up if the same guards gave the same answers before."""
         if event.name not in self._triggers or (event.at and event.at not in self.states):
             return None
-        key = (active, event.name, event.at)
+        key = (active, event.name, event.at, tuple(sorted(state.history.items())))
         cursor = self._context(state, event, active)
         if len(self._decisions) >= MAX_CACHED:
             self._decisions.clear()
@@ -208,12 +207,19 @@ class Chart:
                 moved=bool(cursor.edges),
                 left=tuple(path for path in cursor.left if path != START),
                 entered=tuple(cursor.entered),
-                active=tuple(cursor.active),
+                active=cursor.active,
                 edges=tuple(cursor.edges),
             )
             self._decisions[key].learn(cursor.answers, end)
         if not end.moved:
             return None
+        state.remember(
+            {
+                path: tuple(leaf for leaf in active if is_within(leaf, path))
+                for path in end.left
+                if path in self._with_history
+            }
+        )
         return Microstep(
             event=journaled or _without_cause(event),
             raised=journaled is None,
@@ -244,45 +250,35 @@ def _without_cause(event: Event) -> Event:
 
 class _Condition(Condition):
     def check(self, event_data: Any) -> bool:
-        transition, scope = event_data.transition, event_data.machine.prefix_path
-        source, dest = _join(scope, transition.source), _join(scope, transition.dest)
         cursor: DecisionContext = event_data.model
-        callback = cursor.callback_ref(self.func, source=source, dest=dest, wanted=self.target)
+        edge: Edge = event_data.transition.edge
+        callback = cursor.callback_ref(self.func, source=edge.source, dest=edge.dest, wanted=self.target)
         return cursor.invoke(callback) is self.target
 
 
 class _Transition(NestedTransition):
     condition_cls = _Condition
+    edge: Edge
+    """Its source and destination, as whole paths."""
 
-    def execute(self, event_data: Any) -> bool:
+    def __init__(self, *args: Any, history: str = '', **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.history = history
+
+    def holds(self, event_data: Any) -> bool:
+        """Return whether its guards let it be taken."""
+        event_data.transition = self
+        self._set_place(event_data)
+        return bool(self._eval_conditions(event_data))
+
+    def run(self, callbacks: list[Any], event_data: Any) -> None:
+        """Run some of its actions."""
+        self._set_place(event_data)
+        event_data.machine.callbacks(callbacks, event_data)
+
+    def _set_place(self, event_data: Any) -> None:
         cursor: DecisionContext = event_data.model
-        scope = list(event_data.machine.prefix_path)
-        source = _join(scope, self.source)
-        # The library tries every region, even if an earlier region's transition has left all of them, or has
-        # entered them anew.
-        if not _is_addressed(cursor.event, source) or source in cursor.left:
-            return False
-        cursor.here, cursor.source = parent_of(source), StatePath(source)
-        if cursor.entered and self.dest and not set(cursor.entered).isdisjoint(self._exits(event_data)):
-            # As in SCXML: of two transitions that leave the same states, the first in document order wins.
-            # The second still takes the event, so that no other transition of its region does.
-            return bool(self._eval_conditions(event_data))
-        if not super().execute(event_data):
-            return False
-        cursor.edges.append(Edge(source=StatePath(source), dest=_join(scope, self.dest) if self.dest else ''))
-        return True
-
-    def _exits(self, event_data: Any) -> Iterator[StatePath]:
-        """Yield the states that this transition would leave."""
-        _, exits, _ = self._resolve_transition(event_data)
-        leave: Any  # A call of a state's `scoped_exit`, with the names of the states around it.
-        for leave in exits:
-            yield StatePath(_join(leave.args[1], leave.func.__self__.name))
-
-    def _final_check(self, *args: Any) -> tuple[list[Any], bool]:
-        # `_completions` decides what is done. The library's own check fails when a region continues after its
-        # last sibling has ended: it mistakes the state of the last child it saw for that of all.
-        return [], False
+        cursor.here, cursor.source = parent_of(self.edge.source), self.edge.source
 
 
 class _State(NestedState):
@@ -296,11 +292,9 @@ class _State(NestedState):
         super().__init__(*args, **options)
 
     def enter(self, event_data: Any) -> None:
-        event_data.model.entered.append(StatePath(self.name))
         self._run_inside(super().enter, event_data)
 
     def exit(self, event_data: Any) -> None:
-        event_data.model.left.append(StatePath(self.name))
         self._run_inside(super().exit, event_data)
 
     def _run_inside(self, call: Any, event_data: Any) -> None:
@@ -312,17 +306,95 @@ class _State(NestedState):
 
 
 class _Machine(HierarchicalMachine):
+    """The library's machine, in which the SCXML recommendation's algorithm chooses among its transitions.
+
+    The library's own tries regions one after the other, and enters the states of one level before the next.
+    """
+
     state_cls = _State
     transition_cls = _Transition
+
+    def __init__(self, tree: StateTree, **options: Any) -> None:
+        super().__init__(model=None, **options)
+        self._tree = tree
+        self._placed: dict[StatePath, tuple[NestedState, list[str]]] = {}
+        """States by path, each with the names of those around it."""
+        self._transitions: dict[tuple[StatePath, str], list[_Transition]] = {}
+        """Transitions by source and trigger, those declared in the innermost state first."""
+        self._place()
+
+    def add_transition(self, trigger: str, source: Any, dest: Any = None, *args: Any, **options: Any) -> None:
+        # The library takes `*` and `=` for the states inside, too, or for none.
+        siblings = (
+            {'name': name, 'final': state.final} for name, state in self.states.items() if name != START
+        )
+        for each, to in ends_of({'source': source, 'dest': dest}, siblings):
+            super().add_transition(trigger, each, to, *args, **options)
 
     def callback(self, func: Any, event_data: Any) -> None:
         cursor: DecisionContext = event_data.model
         cursor.invoke(cursor.callback_ref(func, source=cursor.source))
 
+    def _place(self) -> None:
+        scope = list(self.prefix_path)
+        for name, state in self.states.items():
+            self._placed[StatePath(_join(scope, name))] = state, scope
+            with self(name):
+                self._place()
+        for trigger, event in self.events.items():
+            transitions: Any  # `_Transition`s
+            for name, transitions in event.transitions.items():
+                source = StatePath(_join(scope, name))
+                for transition in transitions:
+                    transition.edge = Edge(source=source, dest=_join(scope, transition.dest))
+                self._transitions.setdefault((source, trigger), []).extend(transitions)
 
-def _build(pattern: Pattern) -> _Machine:
+    def _trigger_event_nested(self, event_data: Any, trigger: str, _scope: Any) -> bool:
+        cursor: DecisionContext = event_data.model
+        enabled = self._enabled(event_data, trigger)
+        taken = self._tree.without_conflicts(enabled, cursor.active)
+        if taken:
+            self._take(event_data, taken, [enabled[route] for route in taken])
+        return bool(taken)
+
+    def _enabled(self, event_data: Any, trigger: str) -> dict[Route, _Transition]:
+        """Return, for each leaf that the event reaches, the innermost transition whose guards hold."""
+        cursor: DecisionContext = event_data.model
+        enabled: dict[Route, _Transition] = {}
+        history = cursor.run_state.history
+        first: dict[StatePath, _Transition | None] = {}
+        for leaf in cursor.active if not cursor.event.at else (cursor.event.at,):
+            for source in _sources(cursor.event, leaf):
+                if source not in first and is_active(source, cursor.active):
+                    options = self._transitions.get((source, trigger), ())
+                    first[source] = next((option for option in options if option.holds(event_data)), None)
+                if (transition := first.get(source)) is not None:
+                    enabled[self._tree.route(transition.edge, transition.history, history)] = transition
+                    break
+        return enabled
+
+    def _take(self, event_data: Any, routes: list[Route], transitions: list[_Transition]) -> None:
+        cursor: DecisionContext = event_data.model
+        for transition in transitions:
+            transition.run(transition.before, event_data)
+        left = self._tree.left(routes, cursor.active)
+        for path in left:
+            state, around = self._placed[path]
+            state.scoped_exit(event_data, around)
+        entered = self._tree.entered(routes)
+        for path in entered:
+            state, around = self._placed[path]
+            state.scoped_enter(event_data, around)
+        for transition in transitions:
+            transition.run(transition.after, event_data)
+        cursor.left, cursor.entered = left, entered
+        cursor.edges = [route.edge for route in routes]
+        cursor.active = tuple(self._tree.leaves(cursor.active, left, entered))
+
+
+def _build(pattern: Pattern, tree: StateTree) -> _Machine:
     return _Machine(
-        model=None,
+        tree,
         states=[{'name': START}, *pattern.chart_states()],
         transitions=[['start', START, pattern.initial], *pattern.chart_transitions()],
         initial=START,
@@ -332,11 +404,10 @@ def _build(pattern: Pattern) -> _Machine:
     )
 
 
-def _is_addressed(event: Event, source: str) -> bool:
-    if not event.at:
-        return True
-    exact = event.name in ('done', 'asked', 'always')
-    return source == event.at if exact else is_within(event.at, source)
+def _sources(event: Event, leaf: StatePath) -> Iterable[StatePath]:
+    """Return the states whose edges an event may take, innermost first."""
+    exact = event.at and event.name in ('done', 'asked', 'always')
+    return (leaf,) if exact else ancestry(leaf)
 
 
 def _join(scope: list[str], name: str | None) -> str:

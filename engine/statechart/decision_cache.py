@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -68,8 +68,8 @@ class DecisionOutcome:
 class DecisionNode:
     """A decision tree: the next callback, and a branch for each answer.
 
-    How the library resolves nested states depends only on the active states, the event and the guards'
-    answers. So the library finds each path only once; after that it is followed here.
+    Which edges are taken depends only on the active states, the event and the guards' answers. So each path
+    is resolved only once; after that it is followed here.
     """
 
     callback_ref: CallbackRef | None = None
@@ -97,22 +97,13 @@ class DecisionNode:
         node.end = end
 
 
-def _leaves(state: Any) -> Iterator[StatePath]:
-    """Flatten the library's states: nested lists for nested parallel states."""
-    if isinstance(state, list):
-        for item in state:
-            yield from _leaves(item)
-    else:
-        yield StatePath(state)
-
-
 class DecisionContext:
     """The library's model: the state of one decision, and the callbacks it has reached."""
 
     def __init__(self, state: RunState, event: Event, active: tuple[StatePath, ...]) -> None:
         self.run_state, self.event = state, event
-        self.state: str | list[str] = list(active) if len(active) > 1 else active[0]
-        """Read and written by `transitions`: the active leaf, or a list of them."""
+        self.active = active
+        """The active leaves, in document order."""
         self.here = StatePath('')
         """The state whose callbacks are being called; for a transition, the one that contains its source."""
         self.source = StatePath('')
@@ -125,11 +116,6 @@ class DecisionContext:
         self.entered: list[StatePath] = []
         self.edges: list[Edge] = []
         self.guards: list[GuardResult] = []
-
-    @property
-    def active(self) -> list[StatePath]:
-        """The active leaves."""
-        return list(_leaves(self.state))
 
     def invoke(self, callback: CallbackRef) -> bool:
         """Evaluate a guard or run an action; during a replay, return its earlier answer."""

@@ -35,12 +35,11 @@ def mermaid(shape: Shape, *, folded: bool | Collection[str] = False) -> str:
 
 
 def edge_label(edge: EdgeShape) -> str:
-    """Return the label of an edge: its event, unless that is an end or a start, and its guards."""
+    """Return the label of an edge: its event, unless that is an end or a start, its guards, H for history."""
     guards = ', '.join(filter(None, edge.words or guard_words(edge, {})))
-    if edge.trigger in ('done', 'always', 'start'):
-        return guards
-    trigger = edge.trigger.replace('_', ' ')
-    return f'{trigger} [{guards}]' if guards else trigger
+    trigger = '' if edge.trigger in ('done', 'always', 'start') else edge.trigger.replace('_', ' ')
+    history = {'shallow': '(H)', 'deep': '(H*)'}.get(edge.history, '')
+    return ' '.join(filter(None, [trigger, f'[{guards}]' if trigger and guards else guards, history]))
 
 
 class _Writer:

@@ -28,6 +28,9 @@ def _is_empty(value: object) -> bool:
     return not value
 
 
+History = Mapping[str, tuple[str, ...]]
+
+
 class AgentState(Memory):
     """One agent's conversation, stored in the run's data under `/agents/<path>`."""
 
@@ -78,6 +81,7 @@ class RunState:
         memory: Memory,
         agents: Mapping[str, AgentState] | None = None,
         notices_seen: Mapping[str, int] | None = None,
+        history: History | None = None,
     ) -> None:
         self.pattern = pattern
         self.log = ChangeLog()
@@ -86,7 +90,9 @@ class RunState:
         self.unchanged: Mapping[str, int] = {}
         """By memory field: how many leading items of a long list are as in the snapshot last loaded."""
         self.memory = memory
-        self.data = _Agents(agents=dict(agents or {}), told=dict(notices_seen or {}))
+        self.data = _Agents(
+            agents=dict(agents or {}), told=dict(notices_seen or {}), history=dict(history or {})
+        )
         self.memory.attach(self.log, '/memory')
         self.data.attach(self.log, '')
 
@@ -94,6 +100,18 @@ class RunState:
     def agents(self) -> dict[str, AgentState]:
         """The agents' conversations by path."""
         return self.data.agents
+
+    @property
+    def history(self) -> History:
+        """The leaves in which composites were left, as far as edges lead back to them."""
+        return self.data.history
+
+    def remember(self, left: History) -> None:
+        """Note in which leaves composites were left. Writes, like an action."""
+        with self.writing():
+            for path, leaves in left.items():
+                if self.data.history.get(path) != leaves:
+                    self.data.history[path] = leaves
 
     def answer_problems(self, event: Event) -> dict[str, str]:
         """Return the problems with a person's answer to the servers' questions it addresses, by field."""
@@ -124,7 +142,7 @@ class RunState:
         """Rebuild it from a fold's document. Raises pydantic's `ValidationError` if that is invalid."""
         agents = {path: AgentState.model_validate(data) for path, data in document['agents'].items()}
         memory = pattern.Memory.model_validate(dict(document['memory']))
-        return cls(pattern, memory, agents, document.get('told'))
+        return cls(pattern, memory, agents, document.get('told'), document.get('history'))
 
     def copy_memory(self) -> Memory:
         """Return a copy of memory for an activity: writes to it affect nothing else."""
@@ -177,6 +195,7 @@ class RunState:
             'memory': memory,
             'agents': to_jsonable_python(self.agents),
             **({'told': dict(self.data.told)} if self.data.told else {}),
+            **({'history': to_jsonable_python(self.data.history)} if self.data.history else {}),
         }
 
 
@@ -184,3 +203,5 @@ class _Agents(Memory):
     agents: dict[str, AgentState] = Field(default_factory=dict)
     told: dict[str, int] = Field(default_factory=dict)
     """By agent: how many of the run's notices it has seen."""
+    history: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """By composite to which edges with `history` lead: the leaves that were active when it was last left."""

@@ -16,8 +16,9 @@ OUR_KEYS = (
     'invoke', 'within', 'retry', 'outcome', 'waits', 'agent', 'caption', 'seat', 'most_visits', 'most_calls',
 )  # fmt: skip
 """The keys that states have in addition to those of `transitions`."""
-EDGE_KEYS = ('trigger', 'source', 'dest', 'conditions', 'unless', 'before', 'after')
-"""The keys of `transitions` except `prepare`, which would write memory even if the edge is not taken."""
+EDGE_KEYS = ('trigger', 'source', 'dest', 'conditions', 'unless', 'before', 'after', 'history')
+"""The keys of `transitions` except `prepare`, which would write memory even if the edge is not taken; and our
+`history`, which edges written as lists do not have."""
 
 
 def build_shape(pattern: PatternDefinition) -> Shape:
@@ -75,19 +76,19 @@ def panel_fields(pattern: PatternDefinition) -> tuple[PanelField, ...]:
 def declared_edges(
     pattern: PatternDefinition, states: Iterable[tuple[StatePath, StatePath, Mapping[str, Any]]]
 ) -> Iterator[tuple[EdgeShape, Mapping[str, Any]]]:
-    """Yield all edges of a pattern but the initial one, in chart order, each with its declaration.
+    """Yield all edges of a pattern but the initial one, each with its declaration.
+
+    Of edges with one source, those declared in the innermost state come first, as they are tried.
 
     Args:
         pattern: the pattern.
         states: all of its states, as yielded by `walk`.
     """
-    top = []
-    for path, parent, state in states:
-        if not parent and not state.get('final'):
-            top.append(str(path))
-        inside = [child['name'] for child in children_of(state)]
-        yield from _edges(state.get('transitions', ()), path, inside, pattern.words)
-    yield from _edges(pattern.chart_transitions(), '', top, pattern.words)
+    listed = [(path, state) for path, _, state in states]
+    for path, state in sorted(listed, key=lambda item: -item[0].count('.')):
+        yield from _edges(state.get('transitions', ()), path, children_of(state), pattern.words)
+    outermost = [state for path, state in listed if '.' not in path]
+    yield from _edges(pattern.chart_transitions(), '', outermost, pattern.words)
 
 
 def walk(
@@ -110,6 +111,15 @@ def children_of(state: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def edge_of(item: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
     """Return a transition as a mapping, whether written as a mapping or as a list."""
     return dict(item) if isinstance(item, Mapping) else dict(zip(EDGE_KEYS, item, strict=False))
+
+
+def ends_of(
+    edge: Mapping[str, Any], siblings: Iterable[Mapping[str, Any]]
+) -> Iterator[tuple[str, str | None]]:
+    """Yield the sources of an edge, each with its destination; names are relative to the state around."""
+    every = (state['name'] for state in siblings if not state.get('final'))
+    for source in every if edge['source'] == '*' else listify(edge['source']):
+        yield source, source if edge['dest'] == '=' else edge['dest']
 
 
 def callback_names(value: Any) -> tuple[str, ...]:
@@ -149,19 +159,18 @@ def _phrase(name: str, words: str | tuple[str, str] | None, *, holds: bool) -> s
 
 
 def _edges(
-    items: Sequence[Any], scope: str, siblings: Sequence[str], words: Words
+    items: Sequence[Any], scope: str, siblings: Iterable[Mapping[str, Any]], words: Words
 ) -> Iterator[tuple[EdgeShape, Mapping[str, Any]]]:
     prefix = f'{scope}.' if scope else ''
     for edge in map(edge_of, items):
-        sources = siblings if edge['source'] == '*' else listify(edge['source'])
-        for source in sources:
-            dest = source if edge['dest'] == '=' else edge['dest']
+        for source, dest in ends_of(edge, siblings):
             shape = EdgeShape(
                 trigger=edge['trigger'],
                 source=StatePath(prefix + source),
                 dest=prefix + dest if dest else '',
                 conditions=callback_names(edge.get('conditions')),
                 unless=callback_names(edge.get('unless')),
+                history=edge.get('history', ''),
             )
             named = not words.keys().isdisjoint(shape.conditions + shape.unless)
             yield (replace(shape, words=guard_words(shape, words)) if named else shape), edge

@@ -11,7 +11,7 @@ from types import FunctionType
 from typing import Any
 
 from engine.errors import PatternError
-from engine.records import CONTROL, is_within
+from engine.records import CONTROL, EdgeShape, StatePath, is_within
 from engine.statechart.definition import PatternDefinition
 from engine.statechart.retry import Retry
 from engine.statechart.shape_builder import (
@@ -19,6 +19,7 @@ from engine.statechart.shape_builder import (
     OUR_KEYS,
     callback_name,
     children_of,
+    declared_edges,
     edge_of,
     listify,
     panel_fields,
@@ -50,7 +51,7 @@ RESERVED_TRIGGERS = CONTROL | {'state'}
 MAY_BE_METHODS = frozenset({'states', 'transitions', 'panels'})
 METHODS = frozenset({FunctionType, property, classmethod, staticmethod})
 
-States = list[tuple[str, str, Mapping[str, Any]]]
+States = list[tuple[StatePath, StatePath, Mapping[str, Any]]]
 
 
 def validate_overrides(pattern: type[PatternDefinition], base: type[PatternDefinition]) -> None:
@@ -84,7 +85,7 @@ def validate_pattern(pattern: PatternDefinition) -> None:
     _check_form(pattern, pattern.chart_states())
     states: States = list(walk(pattern.chart_states()))
     paths = [path for path, _, _ in states]
-    all_paths = set(paths)
+    all_paths: set[str] = set(paths)
     for path, count in Counter(paths).items():
         if count > 1:
             raise PatternError(pattern.name, 'there are two states of this name', where=f'state {path!r}')
@@ -166,7 +167,7 @@ def _contradictions(state: Mapping[str, Any], composite: bool) -> Iterator[str]:
 
 def _check_edges(pattern: PatternDefinition, edges: Sequence[Any], scope: str, all_paths: set[str]) -> None:
     for item in edges:
-        if not isinstance(item, Mapping) and not 3 <= len(item) <= len(EDGE_KEYS):
+        if not isinstance(item, Mapping) and not 3 <= len(item) < len(EDGE_KEYS):
             raise PatternError(
                 pattern.name, f'an edge is trigger, source, dest ..., not {item!r}', where=scope
             )
@@ -181,11 +182,14 @@ def _check_edges(pattern: PatternDefinition, edges: Sequence[Any], scope: str, a
         if not isinstance(trigger, str) or not NAME.fullmatch(trigger) or trigger in RESERVED_TRIGGERS:
             problem = 'a trigger needs a name of letters, digits, spaces, "-" and "_"; reserved are '
             raise PatternError(pattern.name, problem + ', '.join(sorted(RESERVED_TRIGGERS)), where=where)
-        for name in [*_sources(edge), edge['dest']]:
+        for name in [*listify(edge['source']), edge['dest']]:
             if name not in all_paths and name not in ('*', '=', None):
                 raise PatternError(pattern.name, f'there is no state {name!r}', where=where)
         for key in ('conditions', 'unless', 'before', 'after'):
             _check_methods(pattern, edge.get(key), where, key)
+        if edge.get('history', 'deep') not in ('shallow', 'deep'):
+            problem = f"history is 'shallow' or 'deep', not {edge['history']!r}"
+            raise PatternError(pattern.name, problem, where=where)
 
 
 def _check_methods(pattern: PatternDefinition, value: Any, where: str, key: str) -> None:
@@ -231,22 +235,26 @@ def _binds(function: Callable[..., Any], count: int) -> bool:
 
 
 def _check_endings(pattern: PatternDefinition, states: States) -> None:
-    edges = list(_all_edges(pattern, states))
-    done = {source for edge, source in edges if edge['trigger'] == 'done'}
+    declared = list(declared_edges(pattern, states))
+    edges = [edge for edge, _ in declared]
+    done = {edge.source for edge in edges if edge.trigger == 'done'}
     stated = {path: state for path, _, state in states}
-    for path, parent, state in states:
-        if 'invoke' in state and path not in done and (parent or '*' not in done):
+    for path, _, state in states:
+        if 'invoke' in state and path not in done:
             problem = 'its activity ends in `done`, which no edge takes'
             raise PatternError(pattern.name, problem, where=f'state {path!r}')
-    for edge, source in edges:
-        where = f'trigger {edge["trigger"]!r} from {source!r}'
-        state = stated.get(source, {})
-        if edge['trigger'] == 'always' and edge['dest'] is None:
+    for edge, declaration in declared:
+        where = f'trigger {edge.trigger!r} from {str(edge.source)!r}'
+        state = stated[edge.source]
+        if edge.trigger == 'always' and not edge.dest:
             raise PatternError(pattern.name, 'an `always` edge must lead somewhere', where=where)
         if state.get('final'):
             raise PatternError(pattern.name, 'nothing leads out of a final state', where=where)
-        ends = 'invoke' in state or children_of(state) or source not in stated
-        if edge['trigger'] == 'done' and not ends:
+        ends = 'invoke' in state or children_of(state) or declaration['source'] == '*'
+        if edge.history and not children_of(stated.get(StatePath(edge.dest), {})):
+            problem = f'history leads back into a state with children, which {edge.dest!r} is not'
+            raise PatternError(pattern.name, problem, where=where)
+        if edge.trigger == 'done' and not ends:
             raise PatternError(pattern.name, 'nothing in this state can become done', where=where)
     for path, _, state in states:
         if _is_endless(path, state, edges):
@@ -254,25 +262,11 @@ def _check_endings(pattern: PatternDefinition, states: States) -> None:
             raise PatternError(pattern.name, problem, where=f'state {path!r}')
 
 
-def _is_endless(path: str, state: Mapping[str, Any], edges: Sequence[tuple[dict[str, Any], str]]) -> bool:
+def _is_endless(path: StatePath, state: Mapping[str, Any], edges: Sequence[EdgeShape]) -> bool:
     """Return whether no edge leads out of an atomic state, or of one around it that has not ended."""
     if children_of(state) or state.get('final'):
         return False
     return not any(
-        edge['dest'] is not None
-        and (source in (path, '*') or (is_within(path, source) and edge['trigger'] != 'done'))
-        for edge, source in edges
+        edge.dest and (edge.source == path or (edge.trigger != 'done' and is_within(path, edge.source)))
+        for edge in edges
     )
-
-
-def _all_edges(pattern: PatternDefinition, states: States) -> Iterator[tuple[dict[str, Any], str]]:
-    inner = ((path, state.get('transitions', ())) for path, _, state in states)
-    for scope, edges in [('', pattern.chart_transitions()), *inner]:
-        for edge in map(edge_of, edges):
-            for source in _sources(edge):
-                yield edge, f'{scope}.{source}' if scope and source != '*' else source
-
-
-def _sources(edge: Mapping[str, Any]) -> list[str]:
-    source = edge['source']
-    return [source] if isinstance(source, str) else list(source)

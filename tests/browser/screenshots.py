@@ -38,7 +38,10 @@ TABS = {
     'time-bounded': ('time', 'supervision'),
 }
 """Tabs of the run page after its first, by pattern."""
-LISTS = ('runs', 'trash', 'wall', 'inbox', 'notifications', 'schedules', 'tools', 'settings', 'workers')
+LISTS = (
+    *('runs', 'trash', 'wall', 'inbox', 'notifications', 'schedules', 'tools', 'settings', 'workers'),
+    'style',
+)
 INSPECTED = ('memory', 'usage', 'breakpoints')
 """Tabs of the inspector after its first."""
 LIVE_PACE = 25

@@ -35,7 +35,7 @@ class Server:
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
-        arguments = ['serve', '--port', str(self.port), '--database', str(self.database)]
+        arguments = ['serve', '--dev', '--port', str(self.port), '--database', str(self.database)]
         if self.patterns:
             arguments += ['--patterns', str(self.patterns)]
         # With the tester's own key, tests would ask a real provider for its models.

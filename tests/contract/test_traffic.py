@@ -33,7 +33,7 @@ from engine.records import (
     Transition,
 )
 from tests.contract.journal.test_journal import list_runs
-from tests.support.shapes import state
+from tests.support.charts.shapes import state
 
 SHAPE = Shape(
     pattern='loop',

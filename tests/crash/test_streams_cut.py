@@ -13,8 +13,8 @@ from httpx_sse import EventSource
 
 from engine import Status, Transition
 from tests.browser.server import Server
+from tests.support.charts.ticking import write_ticking
 from tests.support.harness import until
-from tests.support.ticking import write_ticking
 from ui.api.client import HttpConductor
 
 pytestmark = pytest.mark.slow

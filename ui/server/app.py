@@ -56,6 +56,7 @@ from ui.web.pages.run.wall import page as wall
 from ui.web.pages.runs import page as runs
 from ui.web.pages.schedules import page as schedules
 from ui.web.pages.settings import page as settings_page
+from ui.web.pages.settings.style import page as style
 from ui.web.pages.settings.workers import page as workers
 from ui.web.pages.shared import errors
 from ui.web.pages.shared.account_parts import draw_account_menu
@@ -92,7 +93,7 @@ PAGES = (
     audit,
     errors,
 )
-"""The page modules, each with `register(backend)`."""
+"""The page modules, each with `register(backend)`; `style` comes with `serve --dev`."""
 
 MCP = '/mcp'
 """The path for chat agents."""
@@ -179,7 +180,7 @@ def build(
     serve_assets()
     fill_topbar(partial(draw_topbar, backend, AttentionFeed(backend)))
     watch_sockets(backend)
-    for page in PAGES:
+    for page in (*PAGES, style) if settings.dev else PAGES:
         page.register(backend)
     app = FastAPI(
         openapi_url=None,

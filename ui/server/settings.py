@@ -51,5 +51,7 @@ class ServerSettings:
     """Seconds for live model calls to finish when the server shuts down."""
     fleet: Callable[[LocalConductor], FleetView] | None = None
     """Creates the view of the fleet whose workers drive the runs; by default, this process does."""
+    dev: bool = False
+    """Whether it also serves the page of the house style, for who changes the pages."""
     access: AccessSettings = OPEN_TO_THIS_MACHINE
     """Who may use the server; login is required if they say so or an account exists."""

@@ -54,7 +54,7 @@ function node(token) {
 }
 
 // Memory: changes are JSON Patches, applied to a copy of the nearest snapshot
-const snapshots = new Map([[0, { memory: {}, agents: {}, told: {} }]]);
+const snapshots = new Map([[0, { memory: {}, agents: {}, told: {}, history: {} }]]);
 let current = { at: 0, document: structuredClone(snapshots.get(0)) };
 const pointerParts = (path) => path.split("/").slice(1).map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
 const lookup = (document, path) => pointerParts(path).reduce((found, part) => (found == null ? undefined : found[part]), document);

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from engine.operations.rehearsal.possibility import OWN_TRIGGERS, Possibility
 from engine.records import EdgeShape, StatePath, StateShape
-from engine.records.shape import ancestry, parent_of
+from engine.records.shape import ancestry, is_within, parent_of
 from engine.statechart.shape_builder import START
 
 Visits = float
@@ -180,6 +180,10 @@ def _add_edge(
             inside[parent_of(path)].exits.add(path)
     for path in _outward(StatePath(edge.dest), dest):
         inside[parent_of(path)].entries.add(path)
+    if edge.history:  # a visit may begin wherever the last one was left
+        for scope, level in inside.items():
+            if is_within(scope, StatePath(edge.dest)):
+                level.entries |= set(level.nodes)
 
 
 def _meet(edge: EdgeShape, states: Mapping[StatePath, StateShape]) -> tuple[StatePath, StatePath, StatePath]:

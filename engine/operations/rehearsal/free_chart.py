@@ -12,7 +12,7 @@ from engine.records import Event, StatePath
 from engine.statechart.chart import Chart, Microstep
 from engine.statechart.decision_cache import CallbackRef, DecisionContext
 from engine.statechart.pattern import Pattern
-from engine.statechart.run_state import RunState
+from engine.statechart.run_state import History, RunState
 
 MAX_ANSWERS = 60
 """Maximum number of guards asked about one event; a longer decision is not looked at."""
@@ -80,18 +80,27 @@ class FreeChart(Chart):
         return FreeDecision(state, event, active, self.answers)
 
     def decisions(
-        self, active: tuple[StatePath, ...], event: Event
-    ) -> Iterator[tuple[tuple[bool, ...], Microstep | None]]:
-        """Yield the microsteps that an event can cause, each with the answers for which it does."""
+        self, active: tuple[StatePath, ...], event: Event, history: History
+    ) -> Iterator[tuple[tuple[bool, ...], Microstep | None, History]]:
+        """Yield the microsteps that an event can cause, with the answers and what is remembered then.
+
+        Args:
+            active: the active states.
+            event: the event.
+            history: what is remembered before.
+        """
         answers: tuple[bool, ...] | None = ()
         while answers is not None:
             self.answers = Answers(answers)
+            state = self._state
+            if self._with_history:
+                state = RunState(state.pattern, state.memory, history=history)
             try:
-                microstep = self._fire(active, self._state, event, event)
+                microstep = self._fire(active, state, event, event)
             except TooManyQuestions:
                 return
             replies = self.answers.replies
-            yield tuple(replies), microstep
+            yield tuple(replies), microstep, state.history
             while replies and replies[-1]:
                 replies.pop()
             answers = (*replies[:-1], True) if replies else None

@@ -32,6 +32,8 @@ class _Lint:
         yield from self._impossible_edges()
         yield from self._unaccepted()
         yield from self._automatic_cycles()
+        yield from self._idle_history()
+        yield from self._traps()
         idle: dict[StatePath, list[StateShape]] = {}
         for state in self._reached:
             yield from self._without_end(state)
@@ -123,6 +125,43 @@ class _Lint:
                 text = f'its edges without an event go on until a guard ends them: {names}'
                 yield _finding(Level.WARNING, 'automatic-cycle', start, text)
 
+    def _traps(self) -> Iterator[Finding]:
+        """Find the first outermost state from which no final state can be reached."""
+        backward: dict[StatePath, set[StatePath]] = {}
+        for edge in self._possible.edges:
+            if edge.dest:
+                backward.setdefault(_outermost(edge.dest), set()).add(_outermost(edge.source))
+        outermost = [state for state in self._reached if not state.parent]
+        ends = {state.path for state in outermost if state.kind == 'final'}
+        leading = ends.union(*(_reachable(end, backward) for end in ends))
+        if trap := next((state.path for state in outermost if state.path not in leading), None):
+            text = 'no final state can be reached from it: a run that comes here only ends if it is stopped'
+            yield _finding(Level.WARNING, 'no-ending', trap, text)
+
+    def _idle_history(self) -> Iterator[Finding]:
+        """Find edges back to where a state was left, if no edge leaves it."""
+        for edge in self._edges:
+            dest = StatePath(edge.dest)
+            if not edge.history or dest not in self._possible.states:
+                continue
+            if not any(self._may_leave(dest, other) for other in self._possible.edges):
+                text = f'{dest} is never left: there is nothing to return to'
+                yield Finding(
+                    level=Level.WARNING, rule='idle-history', state=edge.source, edge=name_of(edge), text=text
+                )
+
+    def _may_leave(self, path: StatePath, edge: EdgeShape) -> bool:
+        """Return whether taking an edge may leave a state."""
+        both = next((around for around in ancestry(path) if is_within(edge.source, around)), None)
+        if both is None or not edge.dest:
+            return False
+        if both == path:
+            return not is_within(edge.dest, path) or (edge.dest == path and not edge.history)
+        region = next((child for child in self._states[both].initial if is_within(edge.source, child)), both)
+        return both == edge.source or (
+            self._states[both].kind == 'parallel' and not is_within(edge.dest, region)
+        )
+
     def _entered(self, path: StatePath) -> StatePath:
         """Return the leaf that entering a state leads to, if it is one."""
         while len(self._states[path].initial) == 1:
@@ -182,6 +221,10 @@ class _Lint:
                 yield _finding(Level.WARNING, 'endless-state', path, text)
             else:
                 idle.setdefault(parent_of(region), []).append(state)
+
+
+def _outermost(path: str) -> StatePath:
+    return StatePath(path.partition('.')[0])
 
 
 def _reachable(start: StatePath, following: dict[StatePath, set[StatePath]]) -> set[StatePath]:

@@ -5,7 +5,7 @@ It errs on one side: what it calls impossible can never happen, whatever guards 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from engine.records import EXHAUSTED, EdgeShape, Shape, StatePath, StateShape, is_within
@@ -17,6 +17,8 @@ from engine.statechart.shape_builder import START, declared_edges, listify, walk
 
 OWN_TRIGGERS = ENGINE_EVENTS - {EXHAUSTED}
 """Triggers that follow from the chart itself. All others can come at any time: from people, or the budget."""
+MAX_CASES = 10_000
+"""Maximum number of cases to tell apart among the answers of guards about one event in one state."""
 NONE = -1
 """Instead of the number of an edge: no edge matches."""
 
@@ -38,6 +40,8 @@ class Possibility:
         sources and triggers of which one edge is always taken."""
         self._edges = [edge for n, (edge, _) in enumerate(self.declared) if n not in self.shadowed]
         self.states: set[StatePath] = {START}
+        self._whole: set[StatePath] = set()
+        """Those that can be entered with their initial states, and not only on the way to one inside."""
         self.edges: set[EdgeShape] = set()
         self._grow()
 
@@ -106,19 +110,18 @@ class Possibility:
                         self._enter(StatePath(edge.dest))
 
     def _enter(self, path: StatePath) -> None:
-        """Add the states that entering this one activates."""
+        """Add the states that entering this one activates. History adds none: it enters what was active."""
         chain = list(ancestry(path))
-        waiting = list(chain)
-        for state in chain[1:]:
-            if self._states[state].kind == 'parallel':
-                waiting += self._states[state].initial
-        waiting += self._states[path].initial
+        self.states.update(chain)
+        around = (self._states[state] for state in chain[1:])
+        regions = (region for state in around if state.kind == 'parallel' for region in state.initial)
+        waiting = [path, *(region for region in regions if region not in chain)]
         while waiting:
             entered = waiting.pop()
-            if entered not in self.states:
+            if entered not in self._whole:
+                self._whole.add(entered)
                 self.states.add(entered)
-                if entered not in chain:
-                    waiting += self._states[entered].initial
+                waiting += self._states[entered].initial
 
 
 def outside_triggers(shape: Shape) -> dict[StatePath, list[str]]:
@@ -147,7 +150,7 @@ def _shadowed_edges(
     for key, group in groups.items():
         wanted = {number: wanted_guards(declared[number][1]) for number in group}
         taken: set[int] = set()
-        _follow(list(wanted.items()), {}, taken)
+        _follow(list(wanted.items()), {}, taken, iter(range(MAX_CASES)))
         if NONE not in taken:
             certain.add(key)
         for number in sorted(set(group) - taken):
@@ -158,21 +161,32 @@ def _shadowed_edges(
     return shadowed, certain
 
 
-def _follow(edges: list[tuple[int, list[tuple[Any, bool]]]], known: dict[Any, bool], taken: set[int]) -> None:
-    """Add the edges that can be the first to match, if some guards have answered already; `NONE` if none."""
+def _follow(
+    edges: list[tuple[int, list[tuple[Any, bool]]]],
+    known: dict[Any, bool],
+    taken: set[int],
+    cases: Iterator[int],
+) -> None:
+    """Add the edges that can be the first to match, if some guards have answered already; `NONE` if none.
+
+    All of them, if there are more than `cases` to look at.
+    """
     if not edges:
         taken.add(NONE)
         return
-    if taken.issuperset({NONE, *(number for number, _ in edges)}):
+    possible = {NONE, *(number for number, _ in edges)}
+    if next(cases, None) is None:
+        taken |= possible
+    if taken.issuperset(possible):
         return
     (number, needed), *later = edges
     answers = dict(known)
     for guard, wanted in needed:
         if guard not in answers:
-            _follow(later, {**answers, guard: not wanted}, taken)
+            _follow(later, {**answers, guard: not wanted}, taken, cases)
             answers[guard] = wanted
         elif answers[guard] is not wanted:
-            _follow(later, answers, taken)
+            _follow(later, answers, taken, cases)
             return
     taken.add(number)
 

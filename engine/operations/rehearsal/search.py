@@ -19,10 +19,17 @@ from engine.records import Edge, Event, StatePath, is_active
 from engine.records.shape import ancestry, parent_of
 from engine.runtime import region_of
 from engine.statechart.chart import MAX_MICROSTEPS, Microstep
+from engine.statechart.run_state import History
 from engine.statechart.shape_builder import START
 
+SECONDS_FOR_WAYS = 1.0
+"""How long after a search the ways to what it saw may take."""
 Raised: TypeAlias = tuple[tuple[str, StatePath], ...]
 """Completed composites that still have to be told to the chart, each with the event."""
+
+
+class _TimeOver(Exception):
+    """The limit of time is reached."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,6 +44,8 @@ class Node:
     """The event that is being handled; None where the chart waits for one."""
     before: Node | None = None
     microsteps: int = 0
+    history: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """What is remembered for edges with `history`."""
 
     @property
     def settled(self) -> bool:
@@ -75,13 +84,21 @@ class Search:
 
     def run(self) -> None:
         """Look for everything: first with regions that take turns, then, for what is missing, without."""
-        for turns in (True, False):
-            if self._explore(turns=turns) or self._clock() >= self._end:
-                return
+        try:
+            _ = self._explore(turns=True) or self._explore(turns=False)
+        except _TimeOver:
+            self.complete = False
+        self._end = self._clock() + SECONDS_FOR_WAYS
 
     def way_to(self, node: Node) -> tuple[PlayedEvent, ...]:
-        """Return the events that led to a moment, and on to where the chart waits again."""
-        further, active = self._way_on(node)
+        """Return the events that led to a moment, and on to where the chart waits; () if it never does."""
+        try:
+            onward = self._way_on(node)
+        except _TimeOver:
+            self.complete, onward = False, None
+        if onward is None:
+            return ()
+        further, active = onward
         chain: list[Node] = []
         while node.before is not None:
             chain.append(node)
@@ -94,8 +111,8 @@ class Search:
         events[-1] = replace(events[-1], answers=events[-1].answers + further, active=active)
         return tuple(events)
 
-    def _way_on(self, node: Node) -> tuple[tuple[bool, ...], tuple[StatePath, ...]]:
-        """Return further answers with which the chart soon waits again, and the active states then."""
+    def _way_on(self, node: Node) -> tuple[tuple[bool, ...], tuple[StatePath, ...]] | None:
+        """Return further answers with which the chart waits again, if any, and the active states then."""
         queue, seen = deque([node]), {self._key(node, turns=False)}
         while queue:
             moment = queue.popleft()
@@ -109,16 +126,13 @@ class Search:
                 if (key := self._key(following, turns=False)) not in seen:
                     seen.add(key)
                     queue.append(following)
-        return (), node.active
+        return None
 
     def _explore(self, *, turns: bool) -> bool:
         """Explore, and return whether everything possible was seen."""
         start = Node(active=(START,))
         queue, seen = deque([start]), set[object]()
         while queue:
-            if self._clock() >= self._end:
-                self.complete = False
-                return False
             node = queue.popleft()
             for following, microstep in self._following(node, turns=turns):
                 if microstep is None:
@@ -156,7 +170,7 @@ class Search:
         self, node: Node, cause: Event, event: Event, raised: Raised = (), before: tuple[bool, ...] = ()
     ) -> Iterator[tuple[Node, Microstep]]:
         """Yield the moments after each microstep that `event`, a consequence of `cause`, can be."""
-        for answers, microstep in self._chart.decisions(node.active, event):
+        for answers, microstep, history in self._decisions(node, event):
             if microstep is not None and node.microsteps < MAX_MICROSTEPS:
                 following = Node(
                     active=microstep.active,
@@ -165,6 +179,7 @@ class Search:
                     event=cause,
                     before=node,
                     microsteps=node.microsteps + 1,
+                    history=tuple(sorted(history.items())),
                 )
                 yield following, microstep
 
@@ -176,7 +191,7 @@ class Search:
             if is_active(path, node.active):
                 event = Event(name='always', at=path)
                 yield from self._moves(node, cause, event, node.raised, answers)
-                stays = self._stays(node.active, event)
+                stays = self._stays(node, event)
                 if stays is None:
                     return
                 answers += stays
@@ -187,18 +202,25 @@ class Search:
             if is_active(path, node.active):
                 event = Event(name=name, at=path)
                 yield from self._moves(node, cause, event, raised, answers)
-                stays = self._stays(node.active, event)
+                stays = self._stays(node, event)
                 if stays is None:
                     return
                 answers += stays
-        yield Node(active=node.active, answers=answers, before=node), None
+        yield Node(active=node.active, answers=answers, before=node, history=node.history), None
 
-    def _stays(self, active: tuple[StatePath, ...], event: Event) -> tuple[bool, ...] | None:
+    def _stays(self, node: Node, event: Event) -> tuple[bool, ...] | None:
         """Return answers with which an event moves nothing; None if it always does."""
-        return next(
-            (answers for answers, microstep in self._chart.decisions(active, event) if microstep is None),
-            None,
-        )
+        decisions = self._decisions(node, event)
+        return next((answers for answers, microstep, _ in decisions if microstep is None), None)
+
+    def _decisions(
+        self, node: Node, event: Event
+    ) -> Iterator[tuple[tuple[bool, ...], Microstep | None, History]]:
+        """Yield the microsteps that an event can cause. Raises `_TimeOver`."""
+        for decision in self._chart.decisions(node.active, event, dict(node.history)):
+            if self._clock() >= self._end:
+                raise _TimeOver
+            yield decision
 
     def _note_settled(self, settled: Node) -> None:
         moment = settled.before
@@ -239,9 +261,9 @@ class Search:
     def _key(self, node: Node, *, turns: bool) -> object:
         """Return what makes a moment new. In turn, it does not matter which regions ended how."""
         if not turns:
-            return node.active, node.raised, node.settled
+            return node.active, node.raised, node.settled, node.history
         states = self._chart.states
         ended = {leaf for leaf in node.active if states[leaf].kind == 'final' and '.' in leaf}
         outcomes = frozenset((parent_of(parent_of(leaf)), states[leaf].outcome) for leaf in ended)
         going = tuple(leaf for leaf in node.active if leaf not in ended)
-        return going, outcomes, node.raised, node.settled
+        return going, outcomes, node.raised, node.settled, node.history

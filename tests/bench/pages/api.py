@@ -14,7 +14,7 @@ import httpx
 
 from tests.bench.servers.processes import free_port, server
 from tests.bench.table import Row
-from tests.support.ticking import write_ticking
+from tests.support.charts.ticking import write_ticking
 
 STREAMS = 200
 TASK = {'task': 'Compare tea and coffee'}

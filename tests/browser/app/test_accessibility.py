@@ -28,6 +28,7 @@ PAGES = {
     'test': '{run}/test',
     'family': '{run}/family',
     'compare': '/compare?a={id}&b={id}',
+    'style': '/style',
 }
 """The launch form and the settings are checked in their own tests, with problems on them."""
 UNFOLDED = {

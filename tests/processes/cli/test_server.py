@@ -14,7 +14,7 @@ from mcp.client.client import Client
 
 from tests.browser.server import Server
 from tests.support import forkserver
-from tests.support.ticking import write_ticking
+from tests.support.charts.ticking import write_ticking
 from tests.tree import ROOT
 
 pytestmark = pytest.mark.slow

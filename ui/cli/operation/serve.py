@@ -111,6 +111,9 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
     ] = '',
     log_format: LogShape = 'text',
     *,
+    dev: Annotated[
+        bool, typer.Option('--dev', help='Also serve `/style`: every part of the pages in every state.')
+    ] = False,
     session: Session,
     temporal: TemporalAddress = '',
     namespace: Namespace = 'default',
@@ -178,6 +181,7 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
                 grace=settings.grace,
                 fleet=fleet.view if fleet else None,
                 access=access,
+                dev=dev,
             )
             opener = _make_opener(session, locks, metrics, fleet)
             run(listening, opener, serving, folder=settings.home, show=show)

@@ -18,10 +18,12 @@ from ui.formatting.values import status_class, status_text
 from ui.web.components.assets import ASSETS, MARK, STYLES
 from ui.web.components.loading.bundles import Bundles
 from ui.web.components.loading.first_paint import (
+    FONTS,
     head_html,
     install_templates,
     own_styles,
     placeholder_html,
+    preload_html,
     sheet_html,
     style_sheet,
 )
@@ -42,7 +44,7 @@ RUN_SHEETS = (
     *('run/files', 'run/strip', 'run/report', 'run/panels'),
     *(f'panels/{path.stem}' for path in sorted((STYLES / 'panels').glob('*.css'))),
     *('run/stepping', 'run/artifacts', 'pages/forks', 'pages/traffic', 'pages/compare', 'pages/wall'),
-    *('pages/simulator', 'pages/rehearsal'),
+    *('pages/simulator', 'pages/rehearsal', 'pages/style'),
 )
 """Those of pages with recorded runs (`of_runs`), after the others; with one for each panel."""
 
@@ -95,7 +97,8 @@ def serve_assets() -> None:
     _serve('/hemicycle.css', sheet, 'text/css')
     run_sheet = own_styles(RUN_SHEETS)
     _serve('/runs.css', run_sheet, 'text/css')
-    app.state.run_sheet = sheet_html(f'/runs.css?{zlib.crc32(run_sheet.encode()):x}')
+    app.state.run_head = sheet_html(f'/runs.css?{zlib.crc32(run_sheet.encode()):x}')
+    app.state.run_head += preload_html(versioned_url(FONTS['mono']))
     app.add_static_files('/hemicycle', str(ASSETS), max_cache_age=0)
     install_templates(bundles)
     ui.add_head_html(head_html(f'/hemicycle.css?{zlib.crc32(sheet.encode()):x}', versioned_url), shared=True)
@@ -143,7 +146,7 @@ def frame(
     navigation = [(path, PLACES[path].title) for path in NAVIGATION if path in PLACES]
     ui.page_title(f'{title} · Hemicycle')
     if of_runs:
-        ui.add_head_html(app.state.run_sheet)
+        ui.add_head_html(app.state.run_head)
     chosen = app.storage.user.get('dark')
     ui.add_head_html(f'<style>{FIRST_PAINT[chosen]}</style>')
     dark = ColorScheme(value=chosen)

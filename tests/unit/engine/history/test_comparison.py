@@ -13,7 +13,7 @@ from engine.history.comparison.comparison import RunStats, compare, count_run
 from engine.history.comparison.json_diff import json_differences
 from engine.journal import Fold
 from engine.records import Edge, GuardResult, RunId, RunInfo, Shape, StatePath
-from tests.support.shapes import state
+from tests.support.charts.shapes import state
 from ui.formatting.comparison import verdict_sentence
 
 SHAPE = Shape(

@@ -60,6 +60,51 @@ async def test_an_unfinished_run_continues_where_it_was() -> None:
         assert await successor.recover() == []
 
 
+class Returning(Lone):
+    """Two hours' work, which a person may interrupt."""
+
+    initial = 'working'
+    states = [
+        {
+            'name': 'working',
+            'initial': 'first',
+            'children': ['first', 'second', 'third'],
+            'transitions': [['next', 'first', 'second'], ['next', 'second', 'third']],
+        },
+        'resting',
+        {'name': 'end', 'final': True},
+    ]
+    transitions = [
+        ['rest', 'working', 'resting'],
+        {'trigger': 'go_on', 'source': 'resting', 'dest': 'working', 'history': 'deep'},
+        ['stop', 'working', 'end'],
+    ]
+
+
+async def test_history_is_remembered_after_a_crash_and_by_forks() -> None:
+    journal, owners = MemoryJournal(), iter('abc')
+
+    def conductor() -> Conductor:
+        return LocalConductor(journal, catalog=catalog(FakeModel('ok'), Returning), owner=next(owners))
+
+    async with conductor() as crashed:
+        run = (await crashed.start('returning')).id
+        for event in ('next', 'rest'):
+            await crashed.send(run, event)
+    async with conductor() as successor:
+        await successor.recover()
+        fork = await successor.fork(run, 3)
+        for each in (run, fork):
+            await successor.send(each, 'go_on')
+            assert (await successor.view(each)).active == ('working.second',)
+        early = await successor.fork(run, 2)
+        for event in ('next', 'rest', 'go_on'):
+            await successor.send(early, event)
+        assert (await successor.view(early)).active == ('working.third',)
+        for each in (run, fork, early):
+            await successor.audit(each)
+
+
 class Crowded(MemoryJournal):
     """Records the maximum number of concurrent claims."""
 

@@ -141,6 +141,40 @@ BROKEN: dict[str, tuple[dict[str, Any], str, str]] = {
         'asking',
         'never stop: asking → thinking → asking',
     ),
+    'no-ending': (
+        {
+            'states': [GO, {'name': 'turning', 'waits': 'go', 'within': 9}, OVER],
+            'transitions': [
+                ['go', 'asking', 'turning'],
+                ['stop', 'asking', 'over'],
+                TOO_LATE,
+                ['go', 'turning', 'turning'],
+                ['expired', 'turning', 'turning'],
+            ],
+        },
+        'turning',
+        'no final state can be reached',
+    ),
+    'idle-history': (
+        {
+            'initial': 'work',
+            'states': [
+                {
+                    'name': 'work',
+                    'initial': 'asking',
+                    'children': [GO, {'name': 'more', 'waits': 'go', 'within': 9}],
+                    'transitions': [['go', 'asking', 'more']],
+                },
+                OVER,
+            ],
+            'transitions': [
+                {'trigger': 'go', 'source': 'work.more', 'dest': 'work', 'history': 'shallow'},
+                ['expired', 'work', 'work.asking'],
+            ],
+        },
+        'go: work.more → work',
+        'nothing to return to',
+    ),
     'unlimited-wait': (
         {'states': [{'name': 'asking', 'waits': 'go'}, OVER], 'transitions': [['go', 'asking', 'over']]},
         'asking',
@@ -201,6 +235,11 @@ def test_each_kind_of_mistake_is_found_and_named(kind: str) -> None:
 
 def test_a_chart_without_mistakes_has_no_findings() -> None:
     assert findings(states=[GO, OVER], transitions=[['go', 'asking', 'over'], TOO_LATE]) == []
+    work = {'name': 'work', 'initial': 'asking', 'children': [GO]}
+    back = {'trigger': 'back', 'source': 'resting', 'dest': 'work', 'history': 'deep'}
+    edges = [['rest', 'work', 'resting'], back, ['go', 'work', 'over'], ['expired', '*', 'over']]
+    states = [work, {'name': 'resting', 'waits': 'back', 'within': 60}, OVER]
+    assert findings(initial='work', states=states, transitions=edges) == []
 
 
 def test_memory_that_nobody_reads_or_writes_is_named() -> None:

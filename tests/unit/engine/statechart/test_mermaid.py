@@ -116,12 +116,16 @@ def test_events_and_guards_are_labels_and_an_internal_edge_is_a_loop() -> None:
             trigger='note', source=path, dest='', conditions=('is_new', 'is_short'), unless=('is_late',)
         ),
         EdgeShape(trigger='done', source=path, dest='two'),
+        EdgeShape(trigger='done', source=path, dest='two', conditions=('is_new',), history='shallow'),
+        EdgeShape(trigger='go_on', source=path, dest='two', history='deep'),
     )
     text = mermaid(chart('one', 'two', edges=edges))
     assert list_top_level_edges(text) == [
         ('[*]', 'one', ''),
         ('one', 'one', 'note [new, short, not late]'),
         ('one', 'two', ''),
+        ('one', 'two', 'new (H)'),
+        ('one', 'two', 'go on (H*)'),
     ]
 
 

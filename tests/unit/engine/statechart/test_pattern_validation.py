@@ -105,6 +105,11 @@ def test_a_valid_pattern_passes() -> None:
         (['a', {'name': 'b.c'}], EDGES, "a name of letters, .*, not 'b.c'"),
         ([{'name': 'a:b'}, *STATES], EDGES, "a name of letters, .*, not 'a:b'"),
         (['a', 'b', *STATES[1:]], EDGES, "state 'b': nothing leads out of it"),
+        (
+            ['a', 'b', {**INNER, 'transitions': [['go', '*', 'y']]}, *STATES[1:]],
+            EDGES,
+            "state 'b': nothing leads out of it",
+        ),
         (['a', 7], EDGES, 'a state needs a name'),
         ({'a': 1}, EDGES, 'it must be a list of states'),
         ([*STATES, {'name': 'b', 'colour': 'red'}], EDGES, "state 'b': unknown key 'colour'"),
@@ -159,6 +164,16 @@ def test_a_valid_pattern_passes() -> None:
         (STATES, [['state', 'a', 'end']], "trigger 'state' from 'a': .*; reserved are .*, state, "),
         (STATES, [['<go>', 'a', 'end']], "trigger '<go>' from 'a': a trigger needs a name of letters"),
         (STATES, [['go', 'end', 'a']], "trigger 'go' from 'end': nothing leads out of a final state"),
+        (
+            [*STATES, INNER],
+            [{'trigger': 'go', 'source': 'a', 'dest': 'in', 'history': 'full'}],
+            "'go' from 'a': history is 'shallow' or 'deep', not 'full'",
+        ),
+        (
+            STATES,
+            [{'trigger': 'go', 'source': 'a', 'dest': 'end', 'history': 'deep'}],
+            "'go' from 'a': history leads back into a state with children, which 'end' is not",
+        ),
         (STATES, [['done', 'a', 'end']], "trigger 'done' from 'a': nothing in this state can become done"),
         (STATES, [['always', 'a', None]], "trigger 'always' from 'a': an `always` edge must lead somewhere"),
         (

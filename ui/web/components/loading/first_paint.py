@@ -146,12 +146,14 @@ def sheet_html(sheet: str) -> str:
     return f'<link rel="stylesheet" href="{sheet}" media="print" fetchpriority="high">'
 
 
+def preload_html(font: str) -> str:
+    """Return a link to a font that is drawn at once: one that arrives later is used on the next page."""
+    return f'<link rel="preload" href="{font}" as="font" type="font/woff2" crossorigin>'
+
+
 def head_html(sheet: str, address: Callable[[str], str]) -> str:
     """Return links to the style sheet of every page and to the fonts."""
-    preloads = ''.join(
-        f'<link rel="preload" href="{address(FONTS[name])}" as="font" type="font/woff2" crossorigin>'
-        for name in PRELOADED
-    )
+    preloads = ''.join(preload_html(address(FONTS[name])) for name in PRELOADED)
     colour = f'#first-words {{ color: {TONES["text"].light} }}'
     return (
         f'<style>{CRITICAL}{colour}</style>{sheet_html(sheet)}{preloads}'

@@ -47,7 +47,7 @@ class MemoryPane:
 
 def difference_table(differences: Sequence[JsonDifference], caption: str) -> None:
     """Draw a table of paths with both values."""
-    with Box('compared difference-table', 'table'):
+    with Box('table compared difference-table', 'table'):
         Text('caption', caption, 'visually-hidden')
         table_head(('Field', 'A', 'B'))
         with Box(tag='tbody'):

@@ -70,7 +70,7 @@ def _draw_counts(title: str, counts: Mapping[str, tuple[int, int]], *, inner: bo
 
 
 def _measures(rows: list[tuple[str, str, str, str]], caption: str) -> None:
-    with Box('compared measures', 'table'):
+    with Box('table compared numbers measures', 'table'):
         Text('caption', caption, 'visually-hidden')
         table_head(('', 'A', 'B', 'Difference'))
         with Box(tag='tbody'):

@@ -58,9 +58,7 @@ class RowPlayer:
                 link='',
                 going=False,
             )
-        row = rows[at] if rows else None
-        steps = f' · A {row.a or "–"} · B {row.b or "–"}' if row else ''
-        self._count.show(f'{at + 1 if rows else 0} / {len(rows)}{steps}')
+        self._count.show(f'Row {at + 1 if rows else 0} / {len(rows)}')
 
     def show_scale(self, comparison: Comparison) -> None:
         """Draw both runs on one scale, and mark where they part."""

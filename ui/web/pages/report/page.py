@@ -14,7 +14,7 @@ from engine.records import RunId, RunInfo, Shape, View
 from ui.app.backend import Backend
 from ui.formatting.values import origin_note
 from ui.web.components.elements import draw_markdown
-from ui.web.components.theme import button, empty_state, frame, origin_chip, pill
+from ui.web.components.theme import button, empty_state, frame, origin_chip, page_head, pill
 from ui.web.components.widgets import Box, Text, text_link
 from ui.web.downloads import HARMLESS, attachment
 from ui.web.pages.run.header.input_requests import InputRequests
@@ -82,9 +82,8 @@ async def _find_plan_steps(conductor: Conductor, info: RunInfo, shape: Shape, vi
 
 def _draw(conductor: Conductor, info: RunInfo, shape: Shape, view: View, steps: Mapping[str, int]) -> None:
     run, text = f'/runs/{info.id}', final_report(conductor, shape, view)
+    page_head('Report', info.title, back=(run, 'Run'))
     with Box('report-bar'):
-        text_link(run, 'Run', 'btn', icon='arrow_back')
-        Text('h1', 'Report')
         pill(view.status, view.error)
         for origin in view.origins:
             origin_chip(origin)

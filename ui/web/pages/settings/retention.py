@@ -126,7 +126,7 @@ class RetentionSettings:
         for info in runs:
             number, total = by_pattern[info.pattern]
             by_pattern[info.pattern] = (number + 1, total + weights[info.id].total)
-        with Box('room-table', 'table'):
+        with Box('table numbers', 'table'):
             table_head(('Pattern', 'Runs', 'Bytes'))
             with Box(tag='tbody'):
                 for pattern, (number, total) in sorted(by_pattern.items(), key=lambda item: -item[1][1]):

@@ -90,7 +90,7 @@ class Table:
 @contextmanager
 def table(columns: Sequence[str], caption: str) -> Iterator[Table]:
     """Draw a table; rows are drawn inside the context. The last column may be '', for buttons."""
-    with Box('records', tabindex='0', role='region', aria_label=caption), Box(tag='table', role='table'):
+    with Box('records', tabindex='0', role='region', aria_label=caption), Box('table', 'table', role='table'):
         with Box(tag='thead', role='rowgroup'), Box(tag='tr', role='row'):
             for name in columns:
                 if name:

@@ -107,7 +107,7 @@ class HeatTable(Generic[T]):
         self._buttons: dict[str, Element] = {}
         self._heads: list[Element] = []
         # ARIA roles are explicit: on a narrow screen the block layout would drop the table semantics.
-        with Box('heat-table', 'table', role='table'):
+        with Box('table numbers heat-table', 'table', role='table'):
             Text('caption', f'{title}s', 'visually-hidden')
             with Box(tag='thead', role='rowgroup'), Box(tag='tr', role='row'):
                 self._draw_head(title, 'In chart order', 0)

@@ -21,8 +21,8 @@ LITERAL: Final = re.compile(
 RULE: Final = re.compile(r'([^{}]+)\{([^{}]*)\}')
 SAID: Final = {
     'wait': r'wait|asking|approval|needs-person|attention|\.seat|choosing',
-    'fail': r'fail|reject|\.bad|error|problem|broken|abort|spent|edge\.badge|negative|messages|caret'
-    r'|raw|test-bar',
+    'fail': r'fail|\.bad|error|problem|broken|abort|spent|reject|negative|messages|caret|raw'
+    r'|edge\.badge|test-bar',
 }
 """Words in the selectors of what needs a person, and of failures."""
 DERIVED: Final = re.compile(r'--(?:q-negative|heat-(?:line-)?bad): ')

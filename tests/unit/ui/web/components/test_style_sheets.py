@@ -51,7 +51,7 @@ OFF_GRID = re.compile(
 )
 MOTION = re.compile(
     r'\b(?:transition|animation): '
-    r'(?!none|var\(--pulse\)|[\w-]+ var\(--motion\)(?:, [\w-]+ var\(--motion\))*;)'
+    r'(?!none|var\(--(?:pulse|blink)\)|[\w-]+ var\(--motion\)(?:, [\w-]+ var\(--motion\))*;)'
 )
 SHEETS = [path for path in sorted(ASSETS.rglob('*.css')) if 'vendor' not in path.parts]
 

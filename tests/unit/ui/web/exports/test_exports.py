@@ -17,6 +17,7 @@ import pytest
 from engine import Conductor, LocalConductor
 from engine.errors import UnknownRun
 from engine.history import ForkOverrides, Redaction
+from engine.journal.projection import EMPTY_DOCUMENT
 from engine.records import Change, RunId, RunInfo
 from engine.records.document import apply_patch
 from tests.support.harness import (
@@ -85,7 +86,7 @@ async def test_a_page_holds_the_data_of_every_step(conductor: Conductor) -> None
     data = data_of(await render_page(conductor, run))
     info = await conductor.info(run)
     assert len(data['steps']) == info.seq
-    document: dict[str, Any] = {'memory': {}, 'agents': {}, 'told': {}}
+    document: dict[str, Any] = {**EMPTY_DOCUMENT}
     for seq, step in enumerate(data['steps'], start=1):
         changes = [Change(op=op, path=path, value=value) for op, path, value in step.get('changes', ())]
         document = apply_patch(document, changes)

@@ -8,7 +8,7 @@ import pytest
 
 from engine.history import merge_shapes
 from engine.records import EdgeShape, EdgeTraffic, Shape, StatePath, StateTraffic, Traffic
-from tests.support.shapes import state
+from tests.support.charts.shapes import state
 from ui.formatting.diagram.traffic import Heat, fork_note
 from ui.formatting.values import percent
 from ui.web.pages.traffic.heatmap_badges import (

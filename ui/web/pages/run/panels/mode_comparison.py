@@ -93,7 +93,7 @@ class ModeComparison(Panel):
 
 
 def _draw_table(sides: Sequence[Side]) -> None:
-    with Box('compared', 'table'):
+    with Box('table compared', 'table'):
         Text('caption', 'Modes compared', 'visually-hidden')
         table_head(('', *map(_name, sides)))
         with Box(tag='tbody'):

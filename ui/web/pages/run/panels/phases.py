@@ -157,7 +157,7 @@ class TimePanel(LazyPanel):
 def _draw_table(title: str, head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     Text('h2', title)
     box = Box('time-table', role='group', tabindex='0', aria_label=title)
-    with box, Box(tag='table'):
+    with box, Box('table numbers', 'table'):
         table_head(head)
         with Box(tag='tbody'):
             for first, *rest in rows:

@@ -15,8 +15,8 @@ from ui.app.backend import Backend
 from ui.formatting.steps import time_of_day
 from ui.formatting.values import count
 from ui.web.components.elements import batch_updates
-from ui.web.components.theme import button, empty_state, frame
-from ui.web.components.widgets import Box, CachedElement, Text, set_attributes, set_class, text_link
+from ui.web.components.theme import button, empty_state, frame, page_head
+from ui.web.components.widgets import Box, CachedElement, Text, set_attributes, set_class
 from ui.web.pages.run.wall.run import HEADER_INTERVAL, WallPane, WallRun
 from ui.web.replay.live import Follower
 from ui.web.replay.pace import BATCH_SECONDS, Pace
@@ -35,9 +35,7 @@ def register(backend: Backend) -> None:
     @serve_page('/wall', 'Agents side by side')
     async def page(request: Request) -> None:
         with frame(wide=True, of_runs=True), Box('wall-page'):
-            with Box('wall-head'):
-                Text('h1', 'Agents side by side')
-                text_link('/runs', 'All runs', 'small')
+            page_head('Agents side by side', back=('/runs', 'Runs'))
             names = request.query_params.get('runs', '')
             wall = Wall(backend(), picked=tuple(filter(None, names.split(','))))
             ui.context.client.on_delete(wall.close)

@@ -34,7 +34,7 @@ class UsageTable:
             if not view.usage.calls:
                 empty_state('toll', 'No model calls up to this step.')
                 return
-            with Box(tag='table'):
+            with Box('table numbers', 'table'):
                 table_head(columns)
                 for title, rows in groups:
                     self._draw_group(title, rows, len(columns))

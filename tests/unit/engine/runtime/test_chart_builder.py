@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from engine import LocalConductor, Pattern
 from engine.patterns.review.pattern import ParallelReview
 from engine.runtime.activity import Activity
-from engine.statechart.chart_builder import build_chart
+from engine.runtime.chart_builder import build_chart
 
 TASKS = ('Sort a list of names by age', 'Read a number from a line of text')
 

@@ -24,6 +24,16 @@ from engine.statechart.edges import FINAL_STATES, edge
 from engine.statechart.retry import Retry
 from engine.statechart.run_state import AgentState
 
+GUARD_PHRASES = {
+    'is_unfit': 'answer invalid',
+    'out_of_turns': 'no turns left',
+    'may_repair': 'correction not asked for yet',
+    'may_remind': 'reminder possible',
+    'names_calls': 'changed arguments fit',
+    'turns_left': 'turns remaining',
+}
+"""The guards of this chart and the criterion of turns in a few words; a pattern names its own by `words`."""
+
 
 def agent(  # noqa: PLR0913  (all but the name have defaults)
     name: str,

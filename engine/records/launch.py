@@ -37,7 +37,11 @@ class StartOptions(VariantOptions, total=False):
 
     title: Annotated[
         str,
-        Field(default='', max_length=MAX_TITLE, description="The new run's title; the parent's by default."),
+        Field(
+            default='',
+            max_length=MAX_TITLE,
+            description="The new run's title; by default what changes, or else the parent's title.",
+        ),
     ]
 
 

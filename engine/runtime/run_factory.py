@@ -316,9 +316,16 @@ def find_unpriced_models(services: Services, info: RunInfo) -> list[str]:
     ]
 
 
+TITLE_WORDS, MAX_DERIVED_TITLE = 6, 60
+"""The most words and characters of a title that is derived from a task."""
+
+
 def title_of(pattern: Pattern) -> str:
-    """Return the default title: the start of the task, or the pattern's title."""
-    return clip(' '.join(pattern.task[:1_000].split()), 80) or pattern.title
+    """Return the default title: the first words of the task, or the pattern's title."""
+    words = pattern.task[:1_000].split()
+    start = clip(' '.join(words[:TITLE_WORDS]), MAX_DERIVED_TITLE)
+    is_cut = len(words) > TITLE_WORDS and not start.endswith('…')
+    return f'{start.rstrip(",;:.")}…' if is_cut else start or pattern.title
 
 
 def event_key(run: RunId, key: str, name: str, at: str, data: Mapping[str, Any] | None) -> str:

@@ -22,6 +22,7 @@ class PatternDefinition:
     title: ClassVar[str] = ''
     summary: ClassVar[str] = ''
     family: ClassVar[str] = ''
+    suits: ClassVar[tuple[str, ...]] = ()
     initial: ClassVar[str] = ''
     answer: ClassVar[str] = ''
     caveat: ClassVar[str] = ''

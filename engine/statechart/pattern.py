@@ -48,6 +48,7 @@ class Pattern(PatternDefinition):
         title, summary: derived from the class's name and docstring if not given.
         aliases: other names for the pattern.
         family: the heading under which the pattern is listed, or ''.
+        suits: words of tasks it is made for, in lower case: `('bug', 'fix')`. Home suggests by them.
         panels: which panels of the run page show which memory field, as `{'plan': 'steps'}`; a panel
             that shows several has a mapping by part. May be a method, like `states`. The built-in panels are
             `plan` (a list of `PlanItem`s, drawn as a checklist),
@@ -184,19 +185,19 @@ class Pattern(PatternDefinition):
 
     @property
     def task(self) -> str:
-        """The run's task in someone's own words: the longest multi-line text, else the longest of one line.
-
-        A text field has several lines if its JSON schema has `multiline`, so that a long path is not a task.
-        """
-        fields = type(self.parameters).model_fields
+        """The run's task in someone's own words: the longest multi-line one, else the longest line."""
         texts = [
-            (isinstance(field.json_schema_extra, dict) and 'multiline' in field.json_schema_extra, text)
-            for name, field in fields.items()
-            if field.annotation in (str, str | None)
-            and isinstance(text := getattr(self.parameters, name, ''), str)
-            and text
+            (multiline, text)
+            for name, multiline in _text_fields(type(self.parameters))
+            if isinstance(text := getattr(self.parameters, name, ''), str) and text
         ]
         return max(texts, key=lambda pair: (pair[0], len(pair[1])), default=(False, ''))[1]
+
+    @classmethod
+    @final
+    def task_field(cls) -> str:
+        """Return the parameter that takes a task: the first multi-line text, else the first text, or ''."""
+        return max(_text_fields(cls.Parameters), key=lambda pair: pair[1], default=('', False))[0]
 
     @classmethod
     @final
@@ -244,6 +245,18 @@ def validation_problems(error: ValidationError) -> dict[str, str]:
         else item['msg'].removeprefix('Value error, ')
         for item in error.errors()
     }
+
+
+def _text_fields(model: type[BaseModel]) -> list[tuple[str, bool]]:
+    """Return the text fields, and whether each has several lines, as its JSON schema says by `multiline`.
+
+    A long path is not a task.
+    """
+    return [
+        (name, isinstance(field.json_schema_extra, dict) and 'multiline' in field.json_schema_extra)
+        for name, field in model.model_fields.items()
+        if field.annotation in (str, str | None)
+    ]
 
 
 @cache

@@ -4,7 +4,7 @@ from engine import Status
 from engine.configuration import Configuration
 from engine.journal import Retention
 from engine.records import RunId
-from tests.pages.test_runs import keep
+from tests.pages.app.test_runs import keep
 from tests.support.pages.clicks import click, see
 
 
@@ -15,12 +15,12 @@ async def test_pinned_runs_come_first(pages, conductor):
     for path in ('/', '/runs'):
         await pages.open(path)
         await pages.should_see('pinned')
-        rows = [
+        titles = [
             element
-            for element in pages.find(kind=None, content='Run ').elements
-            if 'run-title' in element.classes
+            for element in pages.client.elements.values()
+            if getattr(element, 'text', '') in ('Run 1', 'Run 2')
         ]
-        assert [row.text for row in sorted(rows, key=lambda row: row.id)] == ['Run 1', 'Run 2']
+        assert [title.text for title in sorted(titles, key=lambda title: title.id)] == ['Run 1', 'Run 2']
 
 
 async def test_the_list_filters_by_stars_and_pins(pages, conductor):

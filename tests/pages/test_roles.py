@@ -8,7 +8,7 @@ from nicegui.testing.user_interaction import UserInteraction
 from engine import Conductor
 from engine.errors import NotAllowed
 from engine.operations import Role
-from tests.pages.test_runs import keep
+from tests.pages.app.test_runs import keep
 from tests.pages.test_variants import IN_GROUP
 from tests.support.harness import complete_run, turns
 from ui.web.pages.shared.launching.models import Models

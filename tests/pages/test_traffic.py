@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from engine.records import RunQuery
-from tests.pages.test_runs import keep
+from tests.pages.app.test_runs import keep
 from tests.support.harness import complete_run
 from tests.support.pages.clicks import click, see
 from ui.web.pages.traffic import page

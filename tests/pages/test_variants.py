@@ -3,7 +3,7 @@
 from engine.acp import ExternalAgents
 from engine.acp.known_agents import ExternalAgent
 from engine.errors import JournalUnavailable
-from tests.pages.test_runs import keep
+from tests.pages.app.test_runs import keep
 from tests.support.harness import complete_run
 from tests.support.pages.clicks import click, control, enter, labelled, open_fold, press_labelled, see
 from ui.web.components.elements import Combobox

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine import Transition
+from engine.agents import GUARD_PHRASES
 from engine.records import (
     ENGINE_EVENTS,
     RecoverData,
@@ -20,7 +21,6 @@ from engine.records import (
     results_of,
 )
 from ui.formatting.steps import (
-    PHRASES,
     decisive_guards,
     duration,
     edge_name,
@@ -115,7 +115,7 @@ def _reply_text(step: Transition, reply: ReplyData, shape: Shape) -> str:
         waits = any((state := shape.state(path)) and state.waits for path in step.entered)
         return f'{"asks to call" if waits else "called"} {", ".join(calls)}'
     if unfit := reply.get('unfit'):
-        return f'{PHRASES["is_unfit"]}: {unfit}'
+        return f'{GUARD_PHRASES["is_unfit"]}: {unfit}'
     return verdict_text(reply.get('output')) or 'answered'
 
 

@@ -12,6 +12,7 @@ from posixpath import commonpath
 from typing import Any
 
 from engine import Status, Transition
+from engine.agents import GUARD_PHRASES
 from engine.history import origin_of
 from engine.records import (
     Change,
@@ -209,21 +210,10 @@ def decisive_guards(outcomes: Iterable[EdgeOutcome]) -> list[tuple[EdgeShape, Gu
     return list({guard.name: (edge, guard) for edge, guard in of_taken or blocking}.values())[:MAX_NAMED]
 
 
-PHRASES = {
-    'is_unfit': 'answer invalid',
-    'out_of_turns': 'no turns left',
-    'may_repair': 'correction not asked for yet',
-    'may_remind': 'reminder possible',
-    'names_calls': 'changed arguments fit',
-    'turns_left': 'turns remaining',
-}
-"""Guards and criteria of every agent in a few words; others are named by themselves."""
-
-
 def guard_phrase(guard: str, edge: EdgeShape | None = None) -> str:
     """Return a guard in a few words, on an edge in those of its pattern: `is_approved` is *approved*."""
-    if guard in PHRASES:
-        return PHRASES[guard]
+    if guard in GUARD_PHRASES:
+        return GUARD_PHRASES[guard]
     named = [*edge.conditions, *edge.unless] if edge and edge.words else []
     if edge is None or guard not in named or not (words := edge.words[named.index(guard)]):
         return re.sub(r'^(is|has)_', '', guard).replace('_', ' ')

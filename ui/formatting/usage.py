@@ -152,17 +152,22 @@ def cache_note(usage: Usage, saving: float | None) -> str:
 
 
 def usage_notes(view: View) -> list[str]:
-    """Return caveats about the numbers."""
-    usage = view.usage
-    usages = [*([usage] if usage.calls else []), *view.models.values()]
-    notes = []
-    if any(item.source == 'estimated' for item in usages):
-        notes.append('≈ is an estimate: the provider reported no usage.')
-    if any(item.source == 'missing' for item in usages):
-        notes.append('Some calls did not report token counts.')
-    if any(item.unpriced for item in usages):
-        notes.append('The price of some models is not known; set it in the configuration file.')
-    return notes
+    """Return caveats about the numbers, each with the models that it concerns."""
+    usages = {**({'': view.usage} if view.usage.calls else {}), **view.models}
+
+    def concerned(is_meant: Callable[[Usage], object], caveat: str) -> list[str]:
+        names = [name for name, usage in usages.items() if is_meant(usage)]
+        named = ', '.join(filter(None, names)) or 'some models'
+        return [caveat.format(named)] if names else []
+
+    return [
+        *concerned(lambda usage: usage.source == 'estimated', '≈ is an estimate: {} reported no usage.'),
+        *concerned(lambda usage: usage.source == 'missing', 'No token counts were reported by {}.'),
+        *concerned(
+            lambda usage: usage.unpriced,
+            'The price of {} is not known; it can be set in the configuration file.',
+        ),
+    ]
 
 
 def cost_sentence(cost: Cost) -> str:

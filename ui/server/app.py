@@ -61,6 +61,7 @@ from ui.web.pages.settings.workers import page as workers
 from ui.web.pages.shared import errors
 from ui.web.pages.shared.account_parts import draw_account_menu
 from ui.web.pages.shared.attention import AttentionFeed
+from ui.web.pages.shared.palette.palette import Palette
 from ui.web.pages.tools import page as tools
 from ui.web.pages.traffic import page as traffic
 
@@ -206,6 +207,7 @@ def draw_topbar(backend: Backend, attentions: AttentionFeed) -> None:
     """Add the link to the fleet's workers, the number of open questions, and the account menu."""
     if backend.fleet:
         text_link(workers.WORKERS, 'Workers', 'btn quiet wide-only')
+    Palette(backend)
     attentions().draw()
     draw_account_menu(backend)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -18,6 +20,11 @@ def with_query(path: str, **query: Any) -> str:
 def compare_path(a: str, b: str, at: int | None = None) -> str:
     """Return the path of the page that compares two runs, at a row counted from 1."""
     return f'/compare?a={a}&b={b}{"" if at is None else f"&at={at}"}'
+
+
+def launch_path(pattern: str, task: str = '') -> str:
+    """Return the path of a pattern's launch form, with a task filled in."""
+    return with_query(f'/launch/{quote(pattern, safe="")}', task=task)
 
 
 def tool_path(tool: str) -> str:
@@ -45,6 +52,26 @@ RESPONSE_SECONDS = 60.0
 """Seconds; with NiceGUI's default of 3, pages become errors on a busy machine."""
 
 
-def serve_page(path: str) -> ui.page:
-    """Decorate the function that draws the page at `path`."""
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A page, or a part of one, with a fixed address: where the palette leads."""
+
+    path: str
+    title: str
+    is_offered: Callable[[], bool]
+
+
+PLACES: dict[str, Place] = {}
+"""By path, as the pages are registered."""
+
+
+def add_place(path: str, title: str, offered: Callable[[], bool] = lambda: True) -> None:
+    """Have the palette lead to `path`; `offered` says whether the server and the caller have it."""
+    PLACES[path] = Place(path, title, offered)
+
+
+def serve_page(path: str, title: str = '', *, offered: Callable[[], bool] = lambda: True) -> ui.page:
+    """Decorate the function that draws the page at `path`; with a title, it is a place (`add_place`)."""
+    if title:
+        add_place(path, title, offered)
     return ui.page(path, response_timeout=RESPONSE_SECONDS)

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict
 
-from engine.records import Change, RunId, RunInfo, Status, Usage
+from engine.records import MAX_TITLE, Change, RunId, RunInfo, Status, Usage, clip
+from engine.records.document import split_pointer
 from engine.records.shape import ancestry
 
 StepSource = Literal['recorded', 'live', 'simulated']
@@ -17,6 +18,9 @@ Kind = Literal['root', 'fork', 'rerun', 'retry']
 """How a run originated."""
 WINNER = 'winner'
 """The tag of the variant chosen as the best."""
+
+MAX_NAMED = 2
+"""The most changes that the title of a fork names."""
 
 
 class ForkOrigin(TypedDict, total=False):
@@ -54,6 +58,26 @@ class ForkOverrides:
     or by the parent's step that ended the work (`@17`)."""
     beyond: Beyond = 'live'
     """The fallback where no result is recorded for replayed work."""
+
+    @property
+    def title(self) -> str:
+        """What changes, in a few words, such as `coder1: other model`; '' if nothing does."""
+        by_role = {'model': self.models, 'effort': self.effort, 'instructions': self.instructions}
+        changes = [
+            f'{role or "all"}: other {what}'
+            for what, chosen in {**by_role, 'tools': self.tools, 'task': self.prompts}.items()
+            for role in chosen
+        ]
+        edited = [split_pointer(change.path) for change in self.changes]
+        changes += [f'other {name}' for name in self.parameters]
+        changes += [
+            f'other {place[1]}' if place[0] == 'memory' else f'{place[1]}: edited'
+            for place in edited
+            if len(place) > 1
+        ]
+        distinct = list(dict.fromkeys(change.replace('_', ' ') for change in changes))
+        more = [f'{len(distinct) - MAX_NAMED} more'] if len(distinct) > MAX_NAMED else []
+        return clip(', '.join([*distinct[:MAX_NAMED], *more]), MAX_TITLE)
 
     @property
     def played(self) -> bool:

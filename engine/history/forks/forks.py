@@ -99,7 +99,7 @@ class Forks:
             except InvalidInput as error:
                 problems = {f'{name}: {field}': problem for field, problem in error.problems.items()}
                 raise InvalidInput(problems) from None
-        titles = {name: f'{parent.title} ({name})' for name in variations}
+        titles = {name: f'{changes.title or parent.title} ({name})' for name, changes in variations.items()}
         for (name, variation), id in zip(variations.items(), ids, strict=True):
             with suppress(JournalConflict):  # It was already forked in an earlier attempt: see `new`.
                 await self._fork(run, at, variation, {'group': group}, new=id, title=titles[name], **options)
@@ -227,7 +227,7 @@ class Forks:
         info = replace(
             draft.info,
             id=new or draft.info.id,
-            title=title.strip() or draft.info.title,
+            title=title.strip() or variation.title or draft.info.title,
             options={**draft.info.options, **{name: value for name, value in marks.items() if value}},
             tags=(
                 *(tag for tag in draft.info.tags if tag != WINNER),

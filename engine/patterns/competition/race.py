@@ -76,6 +76,7 @@ class Race(Pattern):
         outcome: str = ''
 
     family = 'Parallel'
+    suits = ('race', 'fastest', 'fast', 'module', 'function', 'solve', 'compete')
     initial = 'preparing'
     answer = 'outcome'
     words = {'has_winner': 'tests pass', 'may_take_best': 'best is accepted'}

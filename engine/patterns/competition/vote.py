@@ -148,6 +148,7 @@ class Vote(Pattern):
         """`count`, `judge` or `first`."""
 
     family = 'Parallel'
+    suits = ('answer', 'true', 'decide', 'classify', 'vote', 'majority', 'correct', 'number')
     initial = 'voting'
     answer = 'answer'
     panels = {'result': {'tally': 'ballots'}}

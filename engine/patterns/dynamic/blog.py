@@ -150,6 +150,7 @@ class Blog(DynamicAgent):
         def _is_there(cls, value: str) -> str:
             return check_file(value) if value and '://' not in value else value
 
+    suits = ('blog', 'post', 'newsletter', 'article', 'publish', 'announce', 'headline', 'readers')
     role = Role(
         name='blog',
         title='Blog writer',

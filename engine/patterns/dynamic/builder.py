@@ -20,6 +20,20 @@ class Builder(CodingAgent):
         )
         project: str = project_field('sample:slugs')
 
+    suits = (
+        'build',
+        'add',
+        'feature',
+        'implement',
+        'function',
+        'option',
+        'support',
+        'endpoint',
+        'command',
+        'export',
+        'script',
+        'tests',
+    )
     role = Role(
         name='builder',
         title='Builder',

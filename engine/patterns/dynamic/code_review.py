@@ -68,6 +68,7 @@ class CodeReviewer(CodingAgent):
         def _is_a_diff(cls, value: str) -> str:
             return value if '\n' in value else check_file(value)
 
+    suits = ('review', 'diff', 'change', 'patch', 'commit', 'pull', 'request', 'feedback', 'merge')
     role = Role(
         name='code-reviewer',
         title='Code reviewer',

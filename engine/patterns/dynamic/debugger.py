@@ -27,6 +27,19 @@ class Debugger(CodingAgent):
             description='Whether existing tests may be changed or removed; adding tests is always allowed',
         )
 
+    suits = (
+        'bug',
+        'debug',
+        'fix',
+        'fails',
+        'broken',
+        'crash',
+        'error',
+        'exception',
+        'traceback',
+        'regression',
+        'wrong',
+    )
     role = Role(
         name='debugger',
         title='Debugger',

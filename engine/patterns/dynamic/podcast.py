@@ -75,6 +75,7 @@ class Podcast(DynamicAgent):
 
         _are_links = field_validator('links')(static_links.validate_links)
 
+    suits = ('podcast', 'episode', 'transcript', 'chapters', 'clips', 'interview', 'audio')
     role = Role(
         name='podcast',
         title='Podcast producer',

@@ -42,6 +42,7 @@ class Triager(CodingAgent):
         )
         project: str = project_field('sample:weather')
 
+    suits = ('triage', 'diagnose', 'cause', 'blame', 'why', 'flaky', 'incident', 'component', 'investigate')
     role = Role(
         name='triager',
         title='Triager',

@@ -191,6 +191,20 @@ class Pipeline(Pattern):
 
     Memory = TaskState
     family = 'Sequential'
+    suits = (
+        'research',
+        'explain',
+        'analyze',
+        'compare',
+        'summarize',
+        'recommend',
+        'choose',
+        'adopt',
+        'briefing',
+        'memo',
+        'essay',
+        'forecast',
+    )
     initial = 'pending'
     answer = 'analysis'
     words = {'is_spent': 'no revisions left'}

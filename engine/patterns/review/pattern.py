@@ -59,6 +59,7 @@ class ParallelReview(Pattern):
 
     Memory = ReviewMemory
     family = 'Parallel'
+    suits = ('implementation', 'algorithm', 'library', 'scratch', 'specification', 'quality')
     initial = 'preparing'
     answer = 'outcome'
     projects = ('project', 'tests')

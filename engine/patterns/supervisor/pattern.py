@@ -98,6 +98,20 @@ class Supervisor(Pattern):
     Memory = CollaborationState
     inputs = INPUTS
     family = 'Sequential'
+    suits = (
+        'plan',
+        'prepare',
+        'organize',
+        'coordinate',
+        'project',
+        'event',
+        'launch',
+        'divide',
+        'tasks',
+        'budget',
+        'schedule',
+        'deliver',
+    )
     initial = 'planning'
     answer = 'final_output'
     caveat = 'caveat'

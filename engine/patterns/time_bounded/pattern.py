@@ -21,6 +21,7 @@ class TimeBounded(Guards):
     Memory = OrchestrationState
     title = 'Time-bounded'
     family = 'Sequential'
+    suits = ('minutes', 'hours', 'deadline', 'until', 'time', 'limit', 'session')
     initial = 'working'
     answer = 'report'
     projects = ('project',)

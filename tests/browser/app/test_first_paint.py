@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 KILOBYTES = 220
@@ -91,10 +92,12 @@ def test_loaded_files_are_cached(page, server):
     assert requested == [0, 0, 0, 0]
 
 
-def test_a_page_is_small_and_does_not_shift(page, server):
+@pytest.mark.parametrize(('path', 'heading'), [('/settings', 'Settings'), ('/', 'Home')])
+def test_a_page_is_small_and_does_not_shift(page, server, path, heading):
+    server.sample('pipeline')
     sizes = record_sizes(page)
-    page.goto(f'{server.url}/settings')
-    expect(page.get_by_role('heading', name='Settings')).to_be_visible()
+    page.goto(server.url + path)
+    expect(page.get_by_role('heading', name=heading)).to_be_visible()
     expect(page.locator('#first-words')).to_have_count(0)
     page.wait_for_load_state('networkidle')
     assert sum(sizes) < KILOBYTES * 1000

@@ -53,6 +53,7 @@ def test_a_run_is_renamed_starred_deleted_and_restored_on_its_page_and_in_the_li
     page.keyboard.press('Enter')
     expect(rename).to_be_focused()
     expect(page.locator('.run-title-bar h1')).to_have_text('A <i>better</i> name')
+    expect(page).to_have_title('A <i>better</i> name · Hemicycle')
     star = page.get_by_role('button', name='Star', exact=True)
     star.click()
     expect(star).to_have_attribute('aria-pressed', 'true')

@@ -1,4 +1,4 @@
-"""Home in a real browser: the first minute, the list of runs, narrow windows."""
+"""Home in a real browser: the first minute, the desk, the list of runs, narrow windows."""
 
 import re
 
@@ -25,7 +25,7 @@ def test_a_new_user_sees_an_animated_sample_and_runs_it_and_others(page, new_ser
     new_server.start()
     page.goto(new_server.url)
     expect(page.get_by_text('No runs yet.')).to_be_visible()
-    expect(page.get_by_role('search', name='Runs')).to_be_hidden()
+    results = page.locator('.result-small')
     element = page.get_by_role('region', name='See it work')
     expect(element.locator('.diagram .state.active')).to_have_count(1)
     for width, height in ((1024, 768), (390, 844), (1440, 900)):
@@ -39,17 +39,15 @@ def test_a_new_user_sees_an_animated_sample_and_runs_it_and_others(page, new_ser
     page.wait_for_url(re.compile(r'/runs/\w+'))
     path = page.url.removeprefix(new_server.url)
     page.goto(new_server.url)
-    expect(rows(page)).to_have_count(1)
-    expect(rows(page).first).to_have_attribute('href', path)
-    expect(rows(page).first).to_contain_text('Pipeline')
-    expect(rows(page).first.get_by_text('simulated')).to_be_visible()
-    expect(rows(page).locator('.pill')).to_have_text('Done')  # appears without a reload
-    page.get_by_role('search', name='Runs').wait_for()
+    expect(results).to_have_count(1)  # appears without a reload
+    expect(results.first.get_by_role('link')).to_have_attribute('href', path)
+    expect(results.first).to_contain_text('Pipeline · simulated')
+    expect(results.first.locator('.pill')).to_have_text('Done')
     page.get_by_role('button', name=PIPELINE).dblclick()  # starts only one
     page.wait_for_url(re.compile(r'/runs/\w+'))
     page.goto(new_server.url)
-    expect(rows(page)).to_have_count(2)
-    rows(page).last.focus()
+    expect(results).to_have_count(2)
+    results.last.get_by_role('link').focus()
     page.keyboard.press('Enter')
     page.wait_for_url(f'**{path}')
 
@@ -71,16 +69,19 @@ def test_titles_have_room_and_patterns_are_grouped_and_a_few_keys_away(page, ser
     assert len(tops) == 3
     assert len(set(tops)) == 1  # however tall the thumbnails above them are
 
-    title = page.locator('.runs .run-title').first
+    title = page.locator('.result-small-title').first
     for width in (390, 1024, 1280):
         page.set_viewport_size({'width': width, 'height': 768})
         expect(title).to_be_visible()
-        assert title.evaluate('(one) => one.getBoundingClientRect().width') >= 200, width
-        assert max(page.locator('.run').evaluate_all(HEIGHTS)) <= 52, width
+        assert title.evaluate('(one) => one.parentElement.clientWidth') >= 200, width
 
-    for key in ('Tab', 'Tab', 'Enter', 'Tab', 'Tab', 'Enter'):
+    for key in ('Tab', 'Tab', 'Enter'):
         page.keyboard.press(key)
-    page.wait_for_url('**/launch/pipeline')
+    page.keyboard.type('Find the bug')
+    expect(page.get_by_role('status').filter(has_text='because the task says')).to_contain_text('Debugger')
+    page.keyboard.press('Enter')
+    page.wait_for_url('**/launch/debugger?task=Find+the+bug')
+    expect(page.locator('.form textarea').first).to_have_value('Find the bug')
 
 
 REDRAWN = """async ([before, after]) => {
@@ -116,6 +117,10 @@ def test_a_redrawn_part_keeps_the_focus(home):
 def test_the_list_keeps_the_focus_and_has_search_and_filters_in_the_address(page, server):
     path = server.sample('pipeline').removeprefix(server.url)
     page.goto(f'{server.url}/runs')
+    for width in (390, 1024, 1280):
+        page.set_viewport_size({'width': width, 'height': 768})
+        expect(rows(page).first).to_be_visible()
+        assert max(page.locator('.run').evaluate_all(HEIGHTS)) <= 52, width
     page.locator(f'a[href="{path}"]').focus()
     server.sample('pipeline')
     expect(rows(page).first).not_to_have_attribute('href', path)  # the new run is above

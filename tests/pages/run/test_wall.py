@@ -63,6 +63,16 @@ async def test_a_rename_on_another_page_reaches_the_wall_and_equal_titles_say_wh
     assert sorted(titles(pages)) == ['Renamed', 'Same']
 
 
+async def test_a_run_deleted_on_another_page_leaves_the_wall(pages, conductor):
+    first, _ = await start_runs(conductor, 'First', 'Second')
+    await pages.open('/wall')
+    await pages.should_see('2 agents', retries=MAX_LOOKS)
+    await conductor.cancel(first, 'enough')
+    await conductor.delete(first)
+    await pages.should_see('1 agent · 1 waiting for you', retries=MAX_LOOKS)
+    assert titles(pages) == ['Second']
+
+
 async def test_an_empty_wall_says_what_to_do(pages, conductor):
     await pages.open('/wall')
     await pages.should_see('No agents are working', retries=MAX_LOOKS)

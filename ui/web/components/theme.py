@@ -29,14 +29,9 @@ from ui.web.components.loading.first_paint import (
 )
 from ui.web.components.widgets import Attribute, Box, Text, set_attributes, text_link
 from ui.web.permission import require
+from ui.web.routing import PLACES
 
-NAVIGATION = (
-    ('/', 'Home'),
-    ('/runs', 'Runs'),
-    ('/inbox', 'Inbox'),
-    ('/tools', 'Tools'),
-    ('/settings', 'Settings'),
-)
+NAVIGATION = ('/', '/runs', '/inbox', '/tools', '/settings')
 """The main navigation."""
 
 SHEETS = (
@@ -53,11 +48,14 @@ RUN_SHEETS = (
 )
 """Those of pages with recorded runs (`of_runs`), after the others; with one for each panel."""
 
-SCRIPTS = tuple(f'frame/{name}.js' for name in ('shortcuts', 'focus', 'notifications', 'connection'))
+SCRIPTS = tuple(
+    f'frame/{name}.js' for name in ('shortcuts', 'palette', 'focus', 'notifications', 'connection')
+)
 IMMUTABLE = 'public, max-age=31536000, immutable'
 
 Keys = Sequence[tuple[str, str]]
 KEYS: Keys = (
+    ('Ctrl K', 'Search and commands'),
     ('?', 'This list'),
     ('Tab', 'Next control; with Shift, the previous one'),
     ('Esc', 'Close a dialog or a menu'),
@@ -133,17 +131,19 @@ class ColorScheme(ui.dark_mode, component=ASSETS / 'frame' / 'color_scheme.js'):
 
 @contextmanager
 def frame(
-    title: str, *, here: str = '', wide: bool = False, of_runs: bool = False, keys: Keys = ()
+    title: str = '', *, here: str = '', wide: bool = False, of_runs: bool = False, keys: Keys = ()
 ) -> Iterator[None]:
     """Draw a page with header and navigation.
 
     Args:
-        title: the title of the page.
+        title: the title of the page; by default that with which it is served.
         here: the address in the navigation that is highlighted.
         wide: whether it uses the whole window.
         of_runs: whether it shows what runs recorded, whose styles are then loaded.
         keys: the page's own keys and what they do, for the list that `?` shows.
     """
+    title = title or PLACES[ui.context.client.page.path].title
+    navigation = [(path, PLACES[path].title) for path in NAVIGATION if path in PLACES]
     ui.page_title(f'{title} · Hemicycle')
     if of_runs:
         ui.add_head_html(app.state.run_head)
@@ -155,7 +155,7 @@ def frame(
             ui.html(MARK, sanitize=False)
             ui.label('Hemicycle')
         with Box(tag='nav', aria_label='Main'):
-            for path, name in NAVIGATION:
+            for path, name in navigation:
                 link = Box(tag='a', href=path)
                 if path == here:
                     link.props('aria-current="page"')
@@ -168,7 +168,7 @@ def frame(
         _draw_dark_button(dark)
     header.move(target_index=0)  # NiceGUI puts what a page draws into its `main`
     _draw_keys_dialog(keys)
-    ui.add_body_html(placeholder_html(title, here, NAVIGATION))
+    ui.add_body_html(placeholder_html(title, here, navigation))
     main = Box('window' if wide else 'page')
     skip_link('Skip to main content', main)  # before those of the page
     with main:

@@ -76,13 +76,14 @@ NameOf = Callable[[str, str], str]
 def tell(view: View, shape: Shape, index: Index, name_of: NameOf) -> Story:
     """Tell the story of a run at the step of `view`; `index` may go on beyond it."""
     return Story(
-        work=() if view.status.ended else _work(view, shape, name_of),
+        work=() if view.status.ended else tell_work(view, shape, name_of),
         decisions=_decisions(view, shape, index, name_of),
         outcome=_outcome(view, shape) if view.status.ended else '',
     )
 
 
-def _work(view: View, shape: Shape, name_of: NameOf) -> list[Work]:
+def tell_work(view: View, shape: Shape, name_of: NameOf) -> list[Work]:
+    """Tell who works on what at the step of `view`."""
     names = {str(state.path): '' for state in shape.states if state.role}
     for path in names:
         names[path] = name_of(path, str(view.agents.get(path, {}).get('role', '')))

@@ -31,6 +31,25 @@ async def test_an_edit_is_part_of_the_first_step_of_a_fork() -> None:
         assert await conductor.transitions(run) == before
 
 
+async def test_a_fork_is_named_by_what_it_changes_unless_it_is_given_a_title() -> None:
+    async with make_conductor(FakeModel(pipeline_reply)) as conductor:
+        run, at = await run_pipeline(conductor)
+        edit = Change(op='replace', path='/memory/analysis', value='mine')
+        harsh = ForkOverrides(
+            instructions={'reviewer': 'Be harsh.'}, changes=[edit], prompts={'reviewing': 'x'}
+        )
+        for overrides, given, title in (
+            (ForkOverrides(), '', 'Count the bees'),
+            (ForkOverrides(changes=[edit]), '', 'other analysis'),
+            (ForkOverrides(models={'': 'scripted'}), '', 'all: other model'),
+            (ForkOverrides(parameters={'max_iterations': 2}), '', 'other max iterations'),
+            (ForkOverrides(changes=[edit]), 'Mine', 'Mine'),
+        ):
+            fork = await conductor.fork(run, at, title=given, overrides=overrides)
+            assert (await conductor.info(fork)).title == title
+        assert harsh.title == 'reviewer: other instructions, reviewing: other task, 1 more'
+
+
 @pytest.mark.parametrize(
     ('variation', 'field'),
     [
@@ -197,7 +216,7 @@ async def test_variants_share_a_group_and_have_one_winner() -> None:
         assert [kin.run for kin in family.children] == [kind, harsh]
         assert len({kin.group for kin in family.children}) == 1 and family.children[0].group
         assert [kin.info.title for kin in family.children] == [
-            'Count the bees (kind)',
+            'reviewer: other instructions (kind)',
             'Count the bees (harsh)',
         ]
         await conductor.mark_winner(kind)

@@ -26,7 +26,8 @@ def test_forks_and_reruns_are_shown_as_a_family(tmp_path: Path, done: Hemicycle)
     assert changed.exit_code == 0, changed.stderr
     assert hemicycle('fork', 'rerun', 'last', '--quiet').exit_code == 0
     lines = hemicycle('fork', 'list', 'last').stdout.splitlines()
-    assert ['the same' in line for line in lines] == [False, True, True, True]
+    assert ' the same ' in lines[1]  # and those that follow are named by what they change
+    assert ['reviewer: other instructions' in line for line in lines] == [False, False, True, True]
     assert [line.startswith('  ') for line in lines] == [False, True, True, True]
     family = json_lines(hemicycle('fork', 'list', 'last', '--json').stdout)
     assert [run['kind'] for run in family] == ['root', 'fork', 'fork', 'rerun']

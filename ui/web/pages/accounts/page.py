@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from functools import partial
 
 from nicegui import ui
 
@@ -16,7 +17,7 @@ from ui.app.backend import Backend
 from ui.web.components.dialogs import await_answer, confirm, dialog_frame, draw_dialog_actions, notify_error
 from ui.web.components.theme import button, frame, page_head, text_notice
 from ui.web.components.widgets import Box, NativeSelect, Text, label, set_attributes
-from ui.web.pages.shared.account_parts import ACCOUNTS, card_form, field, moment, table
+from ui.web.pages.shared.account_parts import ACCOUNTS, administers, card_form, field, moment, table
 from ui.web.routing import serve_page
 
 ROLES = {
@@ -29,10 +30,10 @@ ROLES = {
 def register(backend: Backend) -> None:
     """Serve the page."""
 
-    @serve_page(ACCOUNTS)
+    @serve_page(ACCOUNTS, 'Accounts', offered=partial(administers, backend))
     async def accounts() -> None:
         identity = IDENTITY.get()
-        with frame('Accounts'):
+        with frame():
             page_head('Accounts', 'Who can log in and what they can do. Changes take effect immediately.')
             if refused := await refusal(backend, identity):
                 text_notice('fail', 'block', refused)

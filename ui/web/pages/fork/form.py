@@ -60,7 +60,8 @@ class ForkForm:
     def _draw_title(self) -> None:
         with Box('field'):
             head = Text('label', 'Title', 'label')
-            self._title = text_input(self._origin.info.title, maxlength=str(MAX_TITLE), autofocus='')
+            hint = 'Named by what changes, unless you name it'
+            self._title = text_input(placeholder=hint, maxlength=str(MAX_TITLE), autofocus='')
             set_attributes(head, for_=self._title.html_id)
 
     async def load(self) -> None:

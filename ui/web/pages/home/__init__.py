@@ -1,1 +1,1 @@
-"""The home page: open requests, recent runs, and the patterns."""
+"""The home page: what needs a person, what runs, what came out, and the patterns."""

@@ -14,7 +14,7 @@ from ui.web.components.diagram.thumbnail import draw_thumbnail
 from ui.web.components.theme import button
 from ui.web.components.widgets import Box, Text, link, set_attributes, text_link
 from ui.web.pages.shared.launching.samples import Starter, samples
-from ui.web.routing import traffic_path
+from ui.web.routing import launch_path, traffic_path
 
 FAMILIES = ('Sequential', 'Parallel', 'Single agent with tools')
 """The order of families; patterns of any other family come last."""
@@ -55,7 +55,7 @@ def _card(pattern: type[Pattern], shape: Shape, starter: Starter, kind: str) -> 
             else:
                 run.props('disabled').tooltip('No sample available: configure it with your own input')
             text_link(
-                f'/launch/{pattern.name}', 'Configure…', 'btn quiet', aria_label=f'Configure {pattern.title}'
+                launch_path(pattern.name), 'Configure…', 'btn quiet', aria_label=f'Configure {pattern.title}'
             )
             with link(
                 traffic_path(pattern.name),

@@ -1,72 +1,70 @@
-"""The home page: open requests, active and recent runs, starting a run, and the patterns."""
+"""The home page: a desk with requests, runs under way, results, a field for a task, and patterns."""
 
 from __future__ import annotations
-
-from fastapi import Request
 
 from engine import EngineError
 from engine.records import RunQuery
 from ui.app.backend import Backend
-from ui.web.components.theme import LIST_KEYS, frame, notice, page_head, section_head, skip_link
+from ui.web.components.theme import frame, notice, page_head, skip_link
 from ui.web.components.widgets import Box, Text, text_link
-from ui.web.exports.importer import ImportDialog
+from ui.web.pages.home.ask import AskField
 from ui.web.pages.home.card import pattern_cards
 from ui.web.pages.home.panels import (
     FirstRun,
     ModelsCard,
     NeedsYou,
-    RunningNow,
     agents_card,
     new_run_card,
 )
+from ui.web.pages.home.results import LatestResults
+from ui.web.pages.home.running import Running
 from ui.web.pages.shared.attention import AttentionFeed
 from ui.web.pages.shared.errors import draw_load_errors
 from ui.web.pages.shared.launching.samples import FIRST
-from ui.web.pages.shared.run_list.filters import Filters
-from ui.web.pages.shared.run_list.listing import RunList
 from ui.web.routing import serve_page
 
-SIZE = 8
-"""Page size of the list."""
+INVITATION = 'Pick a pattern and run a sample. No key, no setup, no cost.'
 
 
 def register(backend: Backend) -> None:
     """Serve the page."""
     attentions = AttentionFeed(backend)
 
-    @serve_page('/')
-    async def home(request: Request) -> None:
+    @serve_page('/', 'Home')
+    async def home() -> None:
         attention = attentions()
-        with frame('Home', here='/', keys=LIST_KEYS):
+        with frame(here='/'):
             has_runs = await _has_any_runs(backend)
-            invitation = 'Pick a pattern and run a sample. No key, no setup, no cost.'
-            page_head('Put a team of agents to work and watch every step', '' if has_runs else invitation)
+            if has_runs:
+                Text('h1', 'Home', 'visually-hidden')
+            else:
+                page_head('Put a team of agents to work and watch every step', INVITATION)
             with Box('notices'):
                 draw_load_errors(backend)
                 await _draw_stranded(backend)
             with Box('home'):
                 with Box('home-main'):
-                    needs, running = NeedsYou(attention), RunningNow(backend)
+                    needs, running = NeedsYou(attention), Running(backend)
                     await needs.load()
                     await running.load()
                     if not has_runs and FIRST in backend().catalog.patterns:
                         await FirstRun(backend).load()
-                    with Box('section', 'section', aria_labelledby='runs'):
-                        with section_head('Recent runs', 'runs'):
-                            importer = ImportDialog(backend)
-                            text_link('/runs', 'All runs', 'small')
-                        runs = RunList(backend, Filters.from_query(request.query_params), path='/', size=SIZE)
-                        importer.on_done = runs.refresh
+                    results = LatestResults(backend)
+                    await results.load()
+                    target = AskField(backend, FIRST).element if has_runs else results.element
                 with Box('home-side'):
-                    new_run = new_run_card(backend)
+                    new_run = None if has_runs else new_run_card(backend)
                     await ModelsCard(backend).load()
                     agents_card(backend)
             with Box('section', 'section', aria_labelledby='patterns') as patterns:
                 Text('h2', 'Patterns', id='patterns')
                 pattern_cards(backend)
-            for name, target in (('new run', new_run), ('runs', runs.rows), ('patterns', patterns)):
-                skip_link(f'Skip to {name}', target)
-            await runs.load()
+            for name, part in (
+                ('new run', new_run or target),
+                ('results', results.element),
+                ('patterns', patterns),
+            ):
+                skip_link(f'Skip to {name}', part)
 
 
 async def _has_any_runs(backend: Backend) -> bool:

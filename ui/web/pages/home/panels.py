@@ -1,4 +1,4 @@
-"""Panels of the home page: open requests, active runs, models, coding agents, and starting a run."""
+"""Panels of the home page: open requests, models, coding agents, and starting the first run."""
 
 from __future__ import annotations
 
@@ -6,23 +6,21 @@ from typing import Any
 
 from nicegui import ui
 
-from engine import EngineError, Status
 from engine.models.scripted import Sample
-from engine.records import RunQuery, Shape
+from engine.records import Shape
 from ui.app.backend import Backend
-from ui.formatting.steps import duration
 from ui.formatting.values import as_sentence, count
 from ui.web.components.debounce import create_page_task
 from ui.web.components.diagram.fitting import Room, fit
 from ui.web.components.elements import Diagram
-from ui.web.components.theme import button, pill
-from ui.web.components.widgets import Box, NativeSelect, Text, draw_changes, link, text_link
+from ui.web.components.theme import button
+from ui.web.components.widgets import Box, NativeSelect, Text, text_link
 from ui.web.pages.shared.attention import Attention, RequestList
 from ui.web.pages.shared.connecting.dialog import TITLE, ConnectDialog
 from ui.web.pages.shared.launching.samples import FIRST, Starter, samples
+from ui.web.routing import launch_path
 
 POLL_SECONDS = 1.0
-RUNNING = RunQuery(status=(Status.RUNNING,), limit=6)
 ROOM: Room = (800, 130)
 """Width and height of the animated diagram in a window of 1440 pixels."""
 STATE_SECONDS = 0.9
@@ -52,49 +50,6 @@ class NeedsYou:
     def _show_count(self, total: int) -> None:
         self._section.set_visibility(bool(total))
         self._title.show(f'Needs you ({total})')
-
-
-class RunningNow:
-    """The running runs; hidden if there are none."""
-
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
-        self._drawn: dict[str, tuple[tuple[str, str], ui.element]] = {}
-        self._clocks: dict[str, Text] = {}
-        with Box('section', 'section', aria_labelledby='running') as self._section:
-            with Box('section-head'):
-                self._title = Text('h2', 'Running now', id='running')
-                Box('grow')
-                text_link('/wall', 'Agents side by side', 'small')
-            self._list = Box('card running-list', 'ul')
-        self._section.set_visibility(False)
-
-    async def load(self) -> None:
-        """Load the list and start polling."""
-        await self._poll()
-        ui.timer(POLL_SECONDS, self._poll, immediate=False)
-
-    async def _poll(self) -> None:
-        try:
-            page = await self._backend().runs(RUNNING)
-        except EngineError:
-            return  # the list of runs reports it
-        self._section.set_visibility(bool(page.runs))
-        self._title.show(f'Running now ({page.total})')
-        titles = {str(info.id): (str(info.id), info.title or info.id) for info in page.runs}
-        draw_changes(self._list, self._drawn, titles, self._draw)
-        self._clocks = {run: self._clocks[run] for run in titles}
-        now = self._backend().clock.now()
-        for info in page.runs:
-            self._clocks[info.id].show(f'step {info.seq} · {duration(now - info.created)}')
-
-    def _draw(self, titled: tuple[str, str]) -> ui.element:
-        run, title = titled
-        with Box(tag='li') as entry, link(f'/runs/{run}', 'running-run'):
-            pill(Status.RUNNING)
-            Text('b', title, 'grow')
-            self._clocks[run] = Text('span', '', 'muted num small')
-        return entry
 
 
 class ModelsCard:
@@ -171,14 +126,16 @@ def new_run_card(backend: Backend) -> ui.element:
         chosen = NativeSelect(titles, value=FIRST if FIRST in titles else next(iter(titles), ''))
         chosen.props('aria-label="Pattern"')
         with Box('home-actions'):
-            button('Configure…', kind='small').on('click', lambda: ui.navigate.to(f'/launch/{chosen.value}'))
+            button('Configure…', kind='small').on(
+                'click', lambda: ui.navigate.to(launch_path(str(chosen.value)))
+            )
             run = button('Run a sample', icon='play_arrow', kind='small primary', requires='start')
 
         async def start() -> None:
             if ready := samples(patterns[chosen.value]):
                 await starter.start_sample(chosen.value, ready[0])
             else:
-                ui.navigate.to(f'/launch/{chosen.value}')
+                ui.navigate.to(launch_path(str(chosen.value)))
 
         run.on('click', start)
     return card

@@ -31,9 +31,9 @@ POLL_SECONDS = 1.0
 def register(backend: Backend) -> None:
     """Serve `/inbox` and `/inbox/{question}`."""
 
-    @serve_page('/inbox')
+    @serve_page('/inbox', 'Inbox')
     async def inbox() -> None:
-        with frame('Inbox', here='/inbox'):
+        with frame(here='/inbox'):
             page_head('Inbox', 'Everything that is waiting for a person, oldest first.')
             questions = Questions(backend)
         await questions.refresh()

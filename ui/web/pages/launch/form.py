@@ -142,7 +142,13 @@ class LaunchForm:
         return is_known(self._pattern, self._fields.parameters.parse()[0])
 
     async def load(
-        self, earlier: RunInfo | None, *, replay: bool = False, sample: str = '', model: str = ''
+        self,
+        earlier: RunInfo | None,
+        *,
+        replay: bool = False,
+        sample: str = '',
+        task: str = '',
+        model: str = '',
     ) -> None:
         """Offer samples and earlier inputs, restore the draft, draw the diagram.
 
@@ -150,9 +156,11 @@ class LaunchForm:
             earlier: an earlier run whose input is used.
             replay: whether to answer from its recording as well.
             sample: the name of a sample that is filled in.
+            task: a task to fill in; the form then starts from it, not from the draft.
             model: the model for all roles, in place of others.
         """
-        self._restore(earlier, replay=replay)  # before the first await, after which the page may be in use
+        # Before the first await, after which the page may be in use.
+        self._restore(earlier, replay=replay, task=task)
         for ready in samples(self._pattern):
             if ready.name == sample:
                 self._fill_from_sample(ready)
@@ -168,14 +176,18 @@ class LaunchForm:
         self._ready = True
         ui.timer(0.1, self._fields.models.load, once=True)
 
-    def _restore(self, earlier: RunInfo | None, *, replay: bool) -> None:
-        draft = app.storage.user.get(self._draft_key, {}).get(self._pattern.name)
+    def _restore(self, earlier: RunInfo | None, *, replay: bool, task: str) -> None:
+        field = self._pattern.task_field() if task else ''
+        draft = {} if field else app.storage.user.get(self._draft_key, {}).get(self._pattern.name)
         if earlier is not None:
             self._fill_from_run(earlier, named=True)
             self._use_recording(earlier if replay else None)
         else:
             self._fields.fill(draft or {})
             self._debugging.fill((draft or {}).get('debugging', {}))
+        if field and earlier is None:
+            self._fields.parameters.set_values({field: task})
+            self._fields.update_shape()
 
     async def _draw_pickers(self) -> None:
         now, runs = self._backend().clock.now(), await newest_runs(self._backend(), self._pattern.name)

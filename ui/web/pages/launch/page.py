@@ -16,10 +16,10 @@ from ui.web.routing import serve_page, simulator_path, traffic_path
 
 
 def register(backend: Backend) -> None:
-    """Serve the page."""
+    """Serve the page; `?task=` fills in a task, `?again=` the input of a run; `?replay=` replays that run."""
 
     @serve_page('/launch/{pattern}')
-    async def launch(request: Request, pattern: str) -> None:
+    async def launch(request: Request, pattern: str, task: str = '') -> None:
         pattern_class = backend().catalog.patterns.get(pattern)
         if pattern_class is None:
             errors.unknown_pattern(backend, pattern)
@@ -44,5 +44,9 @@ def register(backend: Backend) -> None:
             launcher = LaunchForm(backend, pattern_class)
             query = request.query_params
             await launcher.load(
-                again, replay=bool(replay), sample=query.get('sample', ''), model=query.get('model', '')
+                again,
+                replay=bool(replay),
+                sample=query.get('sample', ''),
+                task=task,
+                model=query.get('model', ''),
             )

@@ -26,9 +26,9 @@ PILLS = {'due': ('Pending', 'running'), 'sent': ('Sent', 'done'), 'failed': ('Fa
 def register(backend: Backend) -> None:
     """Serve the page."""
 
-    @serve_page('/notifications')
+    @serve_page('/notifications', 'Notifications')
     async def notifications() -> None:
-        with frame('Notifications', here='/inbox'):
+        with frame(here='/inbox'):
             summary = 'Who is notified when a run waits, ends, fails or nears its budget.'
             page_head('Notifications', summary, back=('/inbox', 'Inbox'))
             if why := refusal('destinations.list'):

@@ -20,9 +20,9 @@ SIZE = 25
 def register(backend: Backend) -> None:
     """Serve `/runs` (with `?deleted=RUN` it offers to restore that run) and `/trash`."""
 
-    @serve_page('/runs')
+    @serve_page('/runs', 'Runs')
     async def runs(request: Request, deleted: str = '') -> None:
-        with frame('Runs', here='/runs', keys=LIST_KEYS):
+        with frame(here='/runs', keys=LIST_KEYS):
             with Box('section', 'section', aria_labelledby='runs'):
                 with section_head('Runs', 'runs', tag='h1'):
                     importer = ImportDialog(backend)
@@ -35,11 +35,11 @@ def register(backend: Backend) -> None:
             if deleted:
                 await listed.offer_restore(RunId(deleted))
 
-    @serve_page('/trash')
+    @serve_page('/trash', 'Recently deleted')
     async def trash(request: Request) -> None:
         days = backend().retention.trash_days
         period = f'for {days:g} {"day" if days == 1 else "days"}' if days else 'until the next day'
-        with frame('Recently deleted', here='/runs', keys=LIST_KEYS):
+        with frame(here='/runs', keys=LIST_KEYS):
             summary = f'They can be restored {period}; then they and their files are removed permanently.'
             page_head('Recently deleted', summary, back=('/runs', 'Runs'), id='trash')
             with Box('section', 'section', aria_labelledby='trash'):

@@ -44,9 +44,9 @@ TICKS = {
 def register(backend: Backend) -> None:
     """Serve the page."""
 
-    @serve_page('/schedules')
+    @serve_page('/schedules', 'Schedules')
     async def show() -> None:
-        with frame('Schedules', here='/runs'):
+        with frame(here='/runs'):
             summary = 'Start runs automatically: on a schedule, by webhook, or when a file arrives.'
             page_head('Schedules', summary, back=('/runs', 'Runs'))
             schedules = ScheduleList(backend)

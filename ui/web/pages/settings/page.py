@@ -14,18 +14,30 @@ from ui.web.pages.settings.retention import RetentionSettings
 from ui.web.pages.settings.servers import McpServers
 from ui.web.pages.settings.workers.page import WORKERS
 from ui.web.pages.shared.errors import draw_load_errors
-from ui.web.routing import serve_page
+from ui.web.routing import add_place, serve_page
+
+SECTIONS = {
+    'models': 'Models',
+    'agents': 'Coding agents',
+    'mcp': 'MCP servers',
+    'commands': 'Agent commands',
+    'retention': 'Run storage',
+    'configuration': 'Configuration',
+}
+"""The ids of its headings, and what they say."""
 
 
 def register(backend: Backend) -> None:
     """Serve the page."""
+    for id, title in SECTIONS.items():
+        add_place(f'/settings#{id}', title)
 
-    @serve_page('/settings')
+    @serve_page('/settings', 'Settings')
     async def settings() -> None:
         def show_file() -> None:
             facts.show_file()
 
-        with frame('Settings', here='/settings'):
+        with frame(here='/settings'):
             with page_head('Settings', 'Settings in effect'):
                 if backend.fleet:  # the header of a narrow window has no room for it
                     text_link(WORKERS, 'Workers', 'small')

@@ -13,8 +13,17 @@ from ui.app.backend import Backend
 from ui.formatting.values import moment_text
 from ui.web.components.theme import button
 from ui.web.components.widgets import Box, Text, label, set_attributes, text_input, text_link
+from ui.web.routing import PLACES
 
 ACCOUNT, ACCOUNTS, AUDIT = '/account', '/accounts', '/audit'
+
+
+def administers(backend: Backend) -> bool:
+    """Whether people log in here and the caller manages their accounts."""
+    try:
+        return backend.access is not None and backend.caller.role is Role.ADMIN
+    except EngineError:
+        return False
 
 
 def draw_account_menu(backend: Backend) -> None:
@@ -34,11 +43,9 @@ def draw_account_menu(backend: Backend) -> None:
                 Text('strong', caller.name)
                 Text('span', caller.role.value, 'muted small')
             with Box('account-links'):
-                pages = [(ACCOUNT, 'Your account')]
-                if caller.role is Role.ADMIN:
-                    pages += [(ACCOUNTS, 'Accounts'), (AUDIT, 'Audit log')]
-                for path, name in pages:
-                    text_link(path, name)
+                for path in (ACCOUNT, ACCOUNTS, AUDIT):
+                    if (place := PLACES.get(path)) and place.is_offered():
+                        text_link(place.path, place.title)
                 with Box(tag='form', method='post', action='/logout'):
                     button('Log out', type='submit')
     set_attributes(opener, aria_label=f'Account of {caller.name}', aria_haspopup='dialog')

@@ -25,9 +25,9 @@ from ui.web.routing import serve_page, tool_path
 def register(backend: Backend) -> None:
     """Serve the pages."""
 
-    @serve_page('/tools')
+    @serve_page('/tools', 'Tools')
     async def tools(request: Request) -> None:
-        with frame('Tools', here='/tools'):
+        with frame(here='/tools'):
             page_head('Tools', 'What agents can do, and who can do it. Try any tool by hand.')
             for warning in ToolRegistry(backend().catalog.tools.values()).warnings():
                 text_notice('info', 'link_off', f'{warning}.')

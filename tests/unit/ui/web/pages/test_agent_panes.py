@@ -12,7 +12,7 @@ from engine.records import RunId, Spending, StatePath, Usage, View
 from engine.statechart.shape_builder import build_shape
 from ui.formatting.files import diff_rows, preview, size
 from ui.formatting.tool_calls import BatchTime, CallContext, argument_problem, call_block
-from ui.formatting.usage import cost_text, token_count, usage_rows, usage_summary
+from ui.formatting.usage import cost_text, token_count, usage_notes, usage_rows, usage_summary
 from ui.web.pages.run.agents.regions import columns_for, lay_out_panes, parallel_agents, parallel_states
 from ui.web.replay.history import History, latest
 
@@ -252,13 +252,15 @@ def test_estimates_are_marked_and_unknown_values_are_not_zero(usage, tokens, cos
     assert (token_count(usage, usage.total), cost_text(usage), usage_summary(usage)) == (tokens, cost, short)
 
 
-def test_the_table_has_agents_models_and_a_total():
+def test_the_table_has_agents_models_and_a_total_and_caveats_name_the_models():
     spent = {
         'a': Spending(models={'m': Usage(input=5, output=1, calls=1, cached=4)}),
         'b': Spending(models={'m': Usage(input=2, output=1, calls=1), 'n': Usage(calls=1, unpriced=1)}),
     }
     total = sum((item.total for item in spent.values()), Usage())
-    columns, groups = usage_rows(replace(view_of('both'), spending=spent, usage=total), str.upper)
+    view = replace(view_of('both'), spending=spent, usage=total)
+    assert usage_notes(view) == ['The price of n is not known; it can be set in the configuration file.']
+    columns, groups = usage_rows(view, str.upper)
     assert columns == ['', 'Input', 'Cached', 'Output', 'Calls', 'Cost']
     assert groups == [
         ('By agent', [['A', '5', '4', '1', '1', '$0'], ['B', '2', '0', '1', '2', 'unknown']]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 
 from fastapi import HTTPException, Request, Response
 from nicegui import app
@@ -17,7 +18,7 @@ from ui.web.components.theme import empty_state, frame, page_head, text_notice
 from ui.web.components.widgets import Box, Text, label, text_input, text_link
 from ui.web.downloads import HARMLESS, attachment
 from ui.web.pages.accounts.page import refusal
-from ui.web.pages.shared.account_parts import AUDIT, Table, table
+from ui.web.pages.shared.account_parts import AUDIT, Table, administers, table
 from ui.web.routing import serve_page, with_query
 
 MAX_SHOWN_LINES, MAX_SAVED_LINES = 200, 100_000
@@ -27,9 +28,9 @@ FILTERS = ('who', 'action', 'run', 'since', 'until', 'refused')
 def register(backend: Backend) -> None:
     """Serve the page and its export."""
 
-    @serve_page(AUDIT)
+    @serve_page(AUDIT, 'Audit log', offered=partial(administers, backend))
     async def audit(request: Request) -> None:
-        with frame('Audit log'):
+        with frame():
             page_head(
                 'Audit log', 'Who did what, newest first. Events sent to a run are also in its journal.'
             )

@@ -23,10 +23,10 @@ DAYS = {'30': '30 days', '90': '90 days', '365': '1 year', '': 'Never'}
 def register(backend: Backend) -> None:
     """Serve the page."""
 
-    @serve_page(ACCOUNT)
+    @serve_page(ACCOUNT, 'Your account', offered=lambda: backend.access is not None)
     async def account() -> None:
         identity = IDENTITY.get()
-        with frame('Your account'):
+        with frame():
             if backend.access is None or not isinstance(identity, AuthenticatedIdentity):
                 Text('h1', 'Your account')
                 Text(

@@ -37,11 +37,9 @@ KEYS = (
     ('Space', 'Play or stop'),
     ('L', 'Go live'),
     ('D', 'Watch or debug'),
-    *(
-        (key.upper(), f'Next {KINDS[kinds[-1]].title}; with Shift, the previous one')
-        for key, kinds in JUMPS.items()
-    ),
-    ('M', 'Next change of the followed memory field; with Shift, the previous one'),
+    *((key.upper(), f'Next {KINDS[kinds[-1]].title}') for key, kinds in JUMPS.items()),
+    ('M', 'Next change of the followed memory field'),
+    ('Shift', 'With a letter: the previous one'),
     *STEP_KEYS,
 )
 AUDIT = ActionLabel('verified', 'Verify recording')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Unpack
 
 from nicegui import ui
@@ -17,6 +18,7 @@ MEASURE_INTERVAL = 10.0
 """Seconds between measurements of the size on disk."""
 POLL_SECONDS = 2.0
 """Seconds between looks at the summary, which another page may have changed."""
+RETITLE = r'document.title = (document.title.match(/^\(\d+\) /)?.[0] ?? "") + %s'
 DONE = '(event) => { if (event.key === "Enter") emit(event.target.value); }'
 
 
@@ -47,7 +49,9 @@ class RunTitle:
         self.show(info)
 
     def show(self, info: RunInfo) -> None:
-        """Show the run's title and marks."""
+        """Show the run's title and marks, also in the browser's tab, after its count of questions."""
+        if info.title != self._info.title:
+            ui.run_javascript(RETITLE % json.dumps(f'{info.title} · Hemicycle'))
         self._info = info
         self._name.set_text(info.title)
         _draw_pressed(

@@ -10,10 +10,11 @@ from nicegui import ui
 from typing_extensions import override
 
 from engine import EngineError, Transition
+from engine.agents import GUARD_PHRASES
 from engine.records import Change, Shape, View
 from ui.formatting.changes import change_title, value_html, wordings
 from ui.formatting.sentences import FAILURES, MAX_CAUSE, step_facts, step_sentence
-from ui.formatting.steps import PHRASES, edge_outcomes, previous_values
+from ui.formatting.steps import edge_outcomes, previous_values
 from ui.formatting.values import with_list_ends, with_times
 from ui.web.components.debounce import create_page_task
 from ui.web.components.elements import Engagement, JsonTree
@@ -226,7 +227,7 @@ def _draw_criterion(name: str, holds: bool | None, missing: str, *, evaluated: b
     with Box(f'criterion {kind}', 'li'):
         ui.icon(icon, size='16px')
         with Box():
-            Text('span', (PHRASES.get(name) or name.replace('_', ' ')).capitalize(), 'criterion-name')
+            Text('span', (GUARD_PHRASES.get(name) or name.replace('_', ' ')).capitalize(), 'criterion-name')
             Text('span', word, 'visually-hidden' if holds else 'criterion-word')
             if evaluated:
                 Text('span', 'checked at this step', 'muted small')

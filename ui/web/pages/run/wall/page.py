@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from contextlib import suppress
 
 from fastapi import Request
 from nicegui import ui
 
 from engine import Conductor, EngineError, Status
+from engine.errors import UnknownRun
 from engine.records import RunId, RunInfo, RunQuery
 from ui.app.backend import Backend
 from ui.formatting.steps import time_of_day
@@ -32,9 +32,9 @@ POLL_SECONDS = 2.0
 def register(backend: Backend) -> None:
     """Serve `/wall`, with the picked runs in the address (`?runs=a,b`); by default all live runs."""
 
-    @serve_page('/wall')
+    @serve_page('/wall', 'Agents side by side')
     async def page(request: Request) -> None:
-        with frame('Agents side by side', wide=True, of_runs=True), Box('wall-page'):
+        with frame(wide=True, of_runs=True), Box('wall-page'):
             page_head('Agents side by side', back=('/runs', 'Runs'))
             names = request.query_params.get('runs', '')
             wall = Wall(backend(), picked=tuple(filter(None, names.split(','))))
@@ -86,8 +86,16 @@ class Wall:
         for run in [run for run, followed in self._runs.items() if followed.has_ended and not followed.panes]:
             self._runs.pop(run).close()
         for run, followed in list(self._runs.items()):
-            with suppress(EngineError):  # deleted for good: its panes keep what they show
-                followed.rename(live.get(run) or await self._conductor.info(run))
+            try:
+                info = live.get(run) or await self._conductor.info(run)
+            except UnknownRun:
+                info = None
+            except EngineError:
+                continue  # the list of runs reports it
+            if info is None or info.deleted:
+                self._runs.pop(run).close()
+            else:
+                followed.rename(info)
         self._infos = {**{run: followed.info for run, followed in self._runs.items()}, **live}
         for info in self._infos.values():
             if self._is_picked(info.id) and info.id not in self._runs and not self._closed:

@@ -33,9 +33,9 @@ ALONE = 'This server executes its runs itself. With --temporal, workers do, and 
 def register(backend: Backend) -> None:
     """Serve the page."""
 
-    @serve_page(WORKERS)
+    @serve_page(WORKERS, 'Workers', offered=lambda: backend.fleet is not None)
     async def workers() -> None:
-        with frame('Workers'):
+        with frame():
             page_head('Workers', 'Processes that execute runs, and runs that are waiting for one.')
             if backend.fleet is None:
                 empty_state('schedule', ALONE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from nicegui import ui
@@ -42,6 +42,12 @@ def is_known(pattern: type[Pattern], parameters: BaseModel | None) -> bool:
         return True
     values = parameters.model_dump(mode='json')
     return has_scenario(pattern.name, pattern.sample(values).task, values)
+
+
+def title_of_sample(pattern: str, parameters: Mapping[str, Any]) -> str:
+    """Return the title of the sample that an input is, or ''."""
+    fits = (item.title for item in scenarios(pattern) if item.parameters.items() <= parameters.items())
+    return next(fits, '')
 
 
 def _contains(sample: Sample, example: Mapping[str, Any]) -> bool:
@@ -111,12 +117,13 @@ class Starter:
         self._backend, self.busy = backend, False
 
     async def start(self, launch: Launch) -> None:
-        """Start a run and open its page. Raises `EngineError`."""
+        """Start a run and open its page; one of a sample's input has its title. Raises `EngineError`."""
         if self.busy:
             return
         self.busy = True
+        title = launch.title or title_of_sample(launch.pattern, launch.parameters)
         try:
-            run = (await self._backend().start(launch)).id
+            run = (await self._backend().start(replace(launch, title=title))).id
         except BaseException:
             self.busy = False
             raise
@@ -134,7 +141,6 @@ class Starter:
                     pattern=pattern,
                     parameters=sample.parameters,
                     models=models,
-                    title=sample.title,
                     tags=(SAMPLE,),
                 )
             )

@@ -15,7 +15,7 @@ from ui.formatting.values import as_sentence, origin_note
 from ui.web.components.widgets import Box, CachedElement, Text, set_class
 from ui.web.pages.run.pane import Moment, Pane, RunPage
 from ui.web.pages.run.story.result.actions import draw_actions, draw_repairs
-from ui.web.pages.run.story.result.blocks import draw_block
+from ui.web.pages.shared.run.result_blocks import draw_block
 
 RETRY = 'Retry starts a new run from the last good step. To change something first, fork an earlier step.'
 FORK = 'Its pattern is not available here: the run can be read, but not retried.'

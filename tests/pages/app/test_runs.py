@@ -1,4 +1,4 @@
-"""Home and the list of runs, in a simulated browser."""
+"""The list of runs, in a simulated browser."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import pytest
 
 from engine import Status
 from engine.errors import JournalUnavailable
-from engine.records import Fault, RunId, RunInfo, Usage
+from engine.records import RunId, RunInfo, Usage
 from tests.support.pages.clicks import click, see
 
 NOW = 1_700_000_000.0
@@ -26,12 +26,6 @@ async def test_a_row_shows_who_started_its_run(pages, conductor):
     await keep(conductor, 2, author='schedule:Nightly: all')
     await pages.open('/runs')
     await see(pages, 'by ada', 'by schedule Nightly: all')
-
-
-async def test_an_empty_home_offers_a_sample(pages):
-    await pages.open('/')
-    await see(pages, 'Pipeline', 'Run sample', 'Four agents race for one bug', 'No runs yet.')
-    await pages.should_not_see('Needs you')
 
 
 async def test_a_row_summarizes_its_run(pages, conductor):
@@ -73,14 +67,8 @@ async def test_the_empty_list_links_to_the_patterns(pages):
     await pages.should_see('Choose a pattern')
 
 
-async def test_the_home_page_lists_what_waits_for_a_person(pages, conductor):
-    run = await conductor.start('pipeline', {'task': 'Compare tea and coffee'}, approvals='all')
-    async for _ in run.watch():
-        if (await run.view()).waiting:
-            break
-    await pages.open('/')
-    await see(pages, 'Needs you (1)', 'Allow researcher to use', 'Needs your approval', retries=30)
-    await conductor.cancel(run.id, 'not needed')
+async def test_the_reason_of_a_cancelled_run_is_no_failure(pages, conductor):
+    await keep(conductor, 1, status=Status.CANCELLED, error='not needed')
     await pages.open('/runs')
     await pages.should_see('not needed')
     reasons = [
@@ -129,12 +117,3 @@ async def test_an_unreadable_list_says_so_and_recovers(pages, conductor, monkeyp
         await pages.should_see('the database is locked')
     await pages.should_see('Run 1', retries=30)
     await pages.should_not_see('the database is locked')
-
-
-async def test_faults_and_stranded_runs_are_named(pages, conductor):
-    conductor.catalog.faults.append(Fault(path='mine.py', line=7, problem='SyntaxError: invalid syntax'))
-    await keep(conductor, 1, status=Status.RUNNING)
-    conductor.stranded[RunId('run001')] = 'its pattern has no state like that any more'
-    await pages.open('/')
-    await see(pages, 'mine.py:7', 'SyntaxError: invalid syntax')
-    await pages.should_see('its pattern has no state like that any more')

@@ -34,26 +34,26 @@ TONES: dict[Tone, tuple[str, str]] = {'good': ('check_circle', 'good'), 'bad': (
 
 
 @singledispatch
-def draw_block(block: Block, context: RunContext) -> None:
-    """Draw a block in the current element."""
+def draw_block(block: Block, context: RunContext | None) -> None:
+    """Draw a block in the current element; `context` is that of its run, which only a patch needs."""
     raise NotImplementedError(block)
 
 
 @draw_block.register
-def _draw_prose(block: Prose, context: RunContext) -> None:
+def _draw_prose(block: Prose, context: RunContext | None) -> None:
     with Box(f'result-prose {"piece" if block.as_piece else ""}'):
         draw_markdown(json_to_markdown(block.text), 'The answer')
 
 
 @draw_block.register
-def _draw_bars(block: Bars, context: RunContext) -> None:
+def _draw_bars(block: Bars, context: RunContext | None) -> None:
     with _titled(block.title):
         for bar in block.bars:
             _draw_bar(bar, block.most)
 
 
 @draw_block.register
-def _draw_rows(block: Rows, context: RunContext) -> None:
+def _draw_rows(block: Rows, context: RunContext | None) -> None:
     with (
         _titled(block.title),
         Box(f'result-rows {"ranked" if any(row.mark for row in block.rows) else ""}', 'ul'),
@@ -63,14 +63,14 @@ def _draw_rows(block: Rows, context: RunContext) -> None:
 
 
 @draw_block.register
-def _draw_points(block: Points, context: RunContext) -> None:
+def _draw_points(block: Points, context: RunContext | None) -> None:
     with _titled(block.title), Box('result-points', 'ul'):
         for point in block.points:
             Text('li', point, dir='auto')
 
 
 @draw_block.register
-def _draw_facts(block: Facts, context: RunContext) -> None:
+def _draw_facts(block: Facts, context: RunContext | None) -> None:
     with Box('result-facts', 'dl'):
         for fact in block.facts:
             with Box('result-fact'):
@@ -79,7 +79,7 @@ def _draw_facts(block: Facts, context: RunContext) -> None:
 
 
 @draw_block.register
-def _draw_remarks(block: Remarks, context: RunContext) -> None:
+def _draw_remarks(block: Remarks, context: RunContext | None) -> None:
     with Box('result-remarks', 'ul'):
         for remark in block.remarks:
             with Box('result-remark', 'li'):
@@ -125,8 +125,10 @@ def _draw_row(row: Row) -> None:
 
 
 @draw_block.register
-def _draw_patch(patch: Patch, context: RunContext) -> None:
+def _draw_patch(patch: Patch, context: RunContext | None) -> None:
     """Draw the changes once they are read; nothing if there are none, or they are no longer kept."""
+    if context is None:
+        return
     with _titled(patch.title) as section:
         changes = FileChanges()
     section.classes('result-patch').set_visibility(False)

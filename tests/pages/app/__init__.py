@@ -1,0 +1,1 @@
+"""Pages over a conductor in memory, in NiceGUI's simulated browser."""

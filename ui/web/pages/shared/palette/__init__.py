@@ -1,0 +1,1 @@
+"""The palette: everything a page leads to, found by typing."""

@@ -12,6 +12,7 @@ import pytest
 from standardwebhooks import Webhook
 
 from engine import Catalog, LocalConductor, Pattern, Status, ToolContext
+from engine.operations.rehearsal import PlayedEvent, play
 from engine.records import RunId
 from engine.workspace import Workspaces
 from storage import Settings, open_journal
@@ -162,10 +163,33 @@ async def test_a_journal_on_disk_is_opened_as_the_readme_shows(tmp_path):
     assert (tmp_path / 'runs.db').is_file()
 
 
+def test_an_edge_with_history_leads_back_to_where_its_state_was_left():
+    class Resumed(Pattern):
+        initial = 'working'
+        states = (
+            {
+                'name': 'working',
+                'initial': 'a',
+                'children': [{'name': 'a', 'waits': 'on'}, {'name': 'b', 'waits': 'rest'}],
+            },
+            {'name': 'resting', 'waits': 'go_on'},
+            {'name': 'over', 'final': True},
+        )
+        transitions = (
+            ['on', 'working.a', 'working.b'],
+            ['rest', 'working', 'resting'],
+            eval(next(block for block in BLOCKS if "'history'" in block)),
+            ['stop', 'resting', 'over'],
+        )
+
+    events = [PlayedEvent(name=name) for name in ('start', 'on', 'rest', 'go_on')]
+    assert play(Resumed(), events)[-1].active == ('working.b',)
+
+
 def test_no_example_is_left_untested():
     tested = [
         'asyncio.run', 'async def debug(', 'async def post(', 'standardwebhooks',
         'class Panel', 'class Debate', 'class CheckedPipeline', 'class Newsroom', 'StateGraph(TaskState)',
-        'AgentOrchestrator().process(', '@tool', 'Simulator(',
+        'AgentOrchestrator().process(', '@tool', 'Simulator(', "'history'",
     ]  # fmt: skip
     assert [block for block in BLOCKS if not any(mark in block for mark in tested)] == []

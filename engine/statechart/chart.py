@@ -14,7 +14,7 @@ from transitions.extensions.nesting import HierarchicalMachine, NestedState, Nes
 from engine.errors import PatternError
 from engine.records import Change, Edge, Event, GuardResult, Shape, StatePath
 from engine.records.frozen import evolve, fast_init
-from engine.records.shape import ancestry, is_active, is_within, parent_of
+from engine.records.shape import ancestry, is_active, parent_of
 from engine.statechart.decision_cache import (
     CallbackContext,
     DecisionContext,
@@ -22,7 +22,7 @@ from engine.statechart.decision_cache import (
     DecisionOutcome,
     needs_context,
 )
-from engine.statechart.resolution import Route, StateTree
+from engine.statechart.resolution import Route, StateTree, leaves_in
 from engine.statechart.retry import Retry
 from engine.statechart.shape_builder import OUR_KEYS, START, build_shape, ends_of, walk
 
@@ -213,13 +213,7 @@ class Chart:
             self._decisions[key].learn(cursor.answers, end)
         if not end.moved:
             return None
-        state.remember(
-            {
-                path: tuple(leaf for leaf in active if is_within(leaf, path))
-                for path in end.left
-                if path in self._with_history
-            }
-        )
+        state.remember(leaves_in((path for path in end.left if path in self._with_history), active))
         return Microstep(
             event=journaled or _without_cause(event),
             raised=journaled is None,
@@ -381,7 +375,10 @@ class _Machine(HierarchicalMachine):
         for path in left:
             state, around = self._placed[path]
             state.scoped_exit(event_data, around)
-        entered = self._tree.entered(routes)
+        # An edge with history leads back even into what its own step has left.
+        history = {**cursor.run_state.history, **leaves_in(left, cursor.active)}
+        back = [self._tree.route(each.edge, each.history, history) for each in transitions]
+        entered = self._tree.entered(back)
         for path in entered:
             state, around = self._placed[path]
             state.scoped_enter(event_data, around)

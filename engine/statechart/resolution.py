@@ -110,6 +110,11 @@ class StateTree:
         return RUN
 
 
+def leaves_in(paths: Iterable[StatePath], active: Active) -> dict[str, tuple[str, ...]]:
+    """Return the active leaves inside each of these states."""
+    return {path: tuple(leaf for leaf in active if is_within(leaf, path)) for path in paths}
+
+
 def _leads_into(targets: Iterable[StatePath], path: StatePath) -> bool:
     return any(is_within(target, path) for target in targets)
 

@@ -130,6 +130,11 @@ CASES: dict[str, tuple[list[Any], list[Any], dict[str, list[str]]]] = {
         [['b', 'p.a.x', 'p.a.y'], ['a', 'p', 'q'], back('deep')],
         {'b': ['b -p.a.x +p.a.y'], 'a': ['a -p.a.y -p.a -p +q'], 'back': ['back -q +p +p.a +p.a.y']},
     ),
+    '3.10 an edge leads back into what its own step has left': (
+        [box('o', children=[box('p', ['a', 'x', 'y']), 'z'])],
+        [back('deep', 'o.p', 'o')],
+        {'a': ['a -o.p.x +o.p.y'], 'back': ['back -o.p.y -o.p +o.p +o.p.y']},
+    ),
     '3.10 deep history enters each region where it was': (
         [both(), 'q'],
         [['b', 'both.r.x', 'both.r.y'], ['a', 'both', 'q'], back('deep', 'both')],

@@ -14,6 +14,7 @@ from ui.app.backend import Backend
 from ui.app.colours import MEANINGS, TONES
 from ui.formatting.diagram.folding import default_folds
 from ui.formatting.diagram.rendering import svg
+from ui.formatting.results.blocks import Bar, Bars, Block, Fact, Facts, Points, Remark, Remarks, Row, Rows
 from ui.formatting.steps import duration
 from ui.web.components.diagram.legend import legend
 from ui.web.components.dialogs import confirm
@@ -36,6 +37,7 @@ from ui.web.components.widgets import Box, Text
 from ui.web.pages.shared.account_parts import table
 from ui.web.pages.shared.run.lane_bar import LaneBar
 from ui.web.pages.shared.run.question import QuestionForm
+from ui.web.pages.shared.run.result_blocks import draw_block
 from ui.web.replay.index import shared_index
 from ui.web.routing import serve_page
 
@@ -56,6 +58,37 @@ QUESTION = Question(
     server='calendar',
     message='Which day?',
     fields={'properties': {'day': {'type': 'string', 'title': 'Day'}}},
+)
+
+
+RESULT: tuple[Block, ...] = (
+    Facts(
+        facts=(
+            Fact(name='Goal', words='reached', tone='good'),
+            Fact(name='Tests', words='3 failed', tone='bad'),
+        )
+    ),
+    Bars(
+        title='Votes',
+        most=3,
+        bars=(
+            Bar(label='Composite', value=2, words='2 votes', tone='good'),
+            Bar(label='Prime', value=1, words='1 vote', note='Voter 3'),
+        ),
+    ),
+    Rows(
+        title='Places',
+        rows=(
+            Row(mark='1st', name='racer2', facts=('18 passed',), note='Done.', tone='good', chosen=True),
+            Row(mark='2nd', name='racer1', facts=('15 passed, 3 failed',), note='Almost.', tone='bad'),
+        ),
+    ),
+    Points(title='Open points', points=('Nobody has tried it with empty input.',)),
+    Remarks(
+        remarks=(
+            Remark(file='sums.py', line=3, severity='high', text='It rounds.', suggestion='Use Decimal.'),
+        )
+    ),
 )
 
 
@@ -203,6 +236,12 @@ def _draw_question() -> None:
     QuestionForm(keep).show('state', QUESTION)
 
 
+def _draw_result() -> None:
+    with Box('result-card panel'):
+        for block in RESULT:
+            draw_block(block, None)
+
+
 SECTIONS: tuple[tuple[str, Callable[[], None]], ...] = (
     ('Colours', _draw_colours),
     ('Type', _draw_type),
@@ -214,6 +253,7 @@ SECTIONS: tuple[tuple[str, Callable[[], None]], ...] = (
     ('Tabs', _draw_tabs),
     ('Conversation', _draw_conversation),
     ('Question', _draw_question),
+    ('Result', _draw_result),
 )
 
 

@@ -161,7 +161,7 @@ def test_runs_are_selected_by_keyboard_tagged_starred_and_pinned(page, listed, a
     expect(rows(page)).to_have_count(3)
     expect(rows(page).first).to_have_attribute('href', last)
     page.goto(listed.url)
-    expect(rows(page).first).to_have_attribute('href', last)
+    expect(page.locator('.result-small-title').first).to_have_attribute('href', last)
 
 
 @pytest.mark.long

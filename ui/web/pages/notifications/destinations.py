@@ -29,7 +29,7 @@ SWITCHES: dict[str, Any] = {
 
 def _usable(value: str, info: ValidationInfo) -> str:
     if problem := address_problem(str(info.data.get('channel')), value):
-        raise PydanticCustomError('address', problem[:1].upper() + problem[1:])
+        raise PydanticCustomError('address', problem)
     return value
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from types import ModuleType
 
+from engine.host.python_source import parse_module
 from engine.operations.rehearsal.records import Finding, Level
 from engine.statechart.memory import Memory as BaseMemory
 from engine.statechart.pattern import Pattern
@@ -68,7 +69,7 @@ def source_of(module: ModuleType) -> str:
 @lru_cache(maxsize=256)
 def tree_of(source: str) -> ast.Module:
     """Return code as a tree, which is not to be changed."""
-    return ast.parse(source)
+    return parse_module(source)
 
 
 @lru_cache(maxsize=256)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
+from engine.host.python_source import parse_module
 from engine.workspace.workspace import Workspace
 
 TEST_FILE = re.compile(
@@ -100,7 +101,7 @@ def _functions(source: bytes) -> dict[str, str]:
                 functions[f'{inside}{node.name}'] = ast.dump(node)
 
     try:
-        walk(ast.parse(source).body, '')
+        walk(parse_module(source).body, '')
     except (SyntaxError, ValueError):
         return {}
     return functions

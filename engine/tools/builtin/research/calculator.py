@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from engine.errors import ToolError
+from engine.host.python_source import parse_expression
 from engine.tools.protocol import ToolContext, tool
 
 OPERATORS: dict[type, Callable[..., Any]] = {
@@ -35,7 +36,7 @@ async def calculator(
 ) -> str:
     """Evaluate an arithmetic expression with + - * / // % ** and parentheses."""
     try:
-        value = _evaluate(ast.parse(expression, mode='eval').body)
+        value = _evaluate(parse_expression(expression).body)
     except (SyntaxError, ValueError, RecursionError):
         raise ToolError(f'not an arithmetic expression: {expression!r}') from None
     except ArithmeticError as error:

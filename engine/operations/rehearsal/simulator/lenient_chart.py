@@ -36,6 +36,8 @@ class AskedGuard:
 class Notes:
     """What code of the pattern did while an event was handled."""
 
+    by_answers: bool = False
+    """Whether guards were told what to say."""
     guards: list[AskedGuard] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     """What it raised. A guard that raises is taken to say no."""
@@ -46,18 +48,11 @@ class Notes:
 class _LenientDecision(FreeDecision):
     """A decision with the pattern's guards and actions; guards may be told what to say."""
 
-    def __init__(  # noqa: PLR0913  (a decision's, with two more)
-        self,
-        state: RunState,
-        event: Event,
-        active: tuple[StatePath, ...],
-        answers: Answers,
-        notes: Notes,
-        *,
-        by_answers: bool,
+    def __init__(
+        self, state: RunState, event: Event, active: tuple[StatePath, ...], answers: Answers, notes: Notes
     ) -> None:
         super().__init__(state, event, active, answers)
-        self._notes, self._by_answers = notes, by_answers
+        self._notes = notes
 
     @override
     def call(self, callback: CallbackRef) -> bool:
@@ -68,7 +63,7 @@ class _LenientDecision(FreeDecision):
             self._notes.problems.append(error.problem)
         if callback.wanted is None:
             return super().call(callback)
-        value = super().call(callback) if self._by_answers else bool(says)
+        value = super().call(callback) if self._notes.by_answers else bool(says)
         self._notes.guards.append(
             AskedGuard(
                 name=callback.name,
@@ -88,11 +83,11 @@ class LenientChart(FreeChart):
 
     def __init__(self, pattern: Pattern) -> None:
         super().__init__(pattern)
-        self._notes, self._by_answers = Notes(), False
+        self._notes = Notes()
 
     @override
     def _context(self, state: RunState, event: Event, active: tuple[StatePath, ...]) -> DecisionContext:
-        return _LenientDecision(state, event, active, self.answers, self._notes, by_answers=self._by_answers)
+        return _LenientDecision(state, event, active, self.answers, self._notes)
 
     @override
     def _fire(
@@ -120,5 +115,5 @@ class LenientChart(FreeChart):
         Raises:
             PatternError: the edges without an event form an endless loop.
         """
-        self.answers, self._notes, self._by_answers = Answers(answers or ()), Notes(), answers is not None
+        self.answers, self._notes = Answers(answers or ()), Notes(by_answers=answers is not None)
         return self.fire(active, state, event), self._notes

@@ -12,7 +12,7 @@ from ui.formatting.steps import duration
 from ui.web.components.theme import button
 from ui.web.components.widgets import Box, Text
 from ui.web.pages.compare.side import RowPositions, Side
-from ui.web.pages.shared.run.lane_bar import LaneBar
+from ui.web.pages.shared.run.lane_bar import LaneBar, LaneHandlers, LaneMoment
 
 KEYS = (
     ('← →', 'Previous and next row'),
@@ -50,14 +50,8 @@ class RowPlayer:
             ran = (
                 duration(side.index.times[seq - 1] - side.index.times[0]) if 0 < seq <= side.index.seq else ''
             )
-            bar.move_to(
-                seq,
-                view.seq,
-                ran=ran,
-                text=f'Step {seq} of {view.seq}, after {ran or "no time"}',
-                link='',
-                going=False,
-            )
+            text = f'Step {seq} of {view.seq}, after {ran or "no time"}'
+            bar.move_to(LaneMoment(at=seq, head=view.seq, ran=ran, text=text))
         self._count.show(f'Row {at + 1 if rows else 0} / {len(rows)}')
 
     def show_scale(self, comparison: Comparison) -> None:
@@ -80,9 +74,7 @@ class RowPlayer:
             return LaneBar(
                 side.index,
                 side.stats.shape,
-                on_slide=go_to_step,
-                on_pick=go_to_step,
-                on_open=lambda agent, step: None,
+                LaneHandlers(slide=go_to_step, pick=go_to_step),
                 line=True,
                 label=f'Step of {side.name}',
             )

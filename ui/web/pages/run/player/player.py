@@ -20,7 +20,7 @@ from ui.web.pages.run.diagram.chart import ChartPane
 from ui.web.pages.run.pane import Moment, Pane, RunPage
 from ui.web.pages.run.panels.tabs import RunTabs
 from ui.web.pages.run.player.jump_menu import JumpMenu
-from ui.web.pages.shared.run.lane_bar import LaneBar
+from ui.web.pages.shared.run.lane_bar import LaneBar, LaneHandlers, LaneMoment
 from ui.web.replay.marks import JUMPS, Mark
 
 COPY = """async () => {
@@ -62,10 +62,9 @@ class Player(Pane):
                 self._track = LaneBar(
                     follower.index,
                     follower.shape,
-                    on_slide=self._go,
-                    on_pick=self._jump_to,
-                    on_open=self._open_agent,
-                    on_grab=self._preload,
+                    LaneHandlers(
+                        slide=self._go, pick=self._jump_to, open=self._open_agent, grab=self._preload
+                    ),
                 )
             speeds = {str(speed): text for speed, text in SPEEDS.items()}
             self._speed = NativeSelect(speeds, value='1').classes('speed').props('aria-label="Speed"')
@@ -99,7 +98,9 @@ class Player(Pane):
         ran = duration(moment.view.ran)
         title = f': {step_sentence(moment.step, self.context.shape)}' if moment.step else ''
         text = f'Step {self.step} of {head}, after {ran}{title}'
-        self._track.move_to(self.step, head, ran=ran, text=text, link=link, going=not ended)
+        self._track.move_to(
+            LaneMoment(at=self.step, head=head, ran=ran, text=text, link=link, going=not ended)
+        )
         # Hidden, it keeps its space: the bar must not shrink while it is dragged.
         present = 'off' if ended else '' if at is not None else 'on'
         self._live.classes(add=present, remove=' '.join({'on', 'off'} - {present}))

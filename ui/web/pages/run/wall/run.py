@@ -21,7 +21,7 @@ from ui.web.components.widgets import Box, Text, link, set_attributes, set_class
 from ui.web.pages.run.agents.agent import AgentPane
 from ui.web.pages.shared.run.context import RunContext
 from ui.web.pages.shared.run.debug_controller import DebugController
-from ui.web.pages.shared.run.lane_bar import LaneBar
+from ui.web.pages.shared.run.lane_bar import LaneBar, LaneHandlers, LaneMoment
 from ui.web.pages.shared.run.transition_reasons import GuardReasons
 from ui.web.permission import is_permitted
 from ui.web.replay.live import Follower, Updates
@@ -113,9 +113,7 @@ class WallRun:
             self._bar = LaneBar(
                 follower.index,
                 shape,
-                on_slide=lambda step: None,
-                on_pick=self._open_step,
-                on_open=lambda agent, step: self._open_step(step),
+                LaneHandlers(pick=self._open_step, open=lambda agent, step: self._open_step(step)),
                 line=True,
                 label=f'Step of {info.title or info.id}',
             )
@@ -187,7 +185,8 @@ class WallRun:
     def _show_line(self, view: View) -> None:
         ran = duration(view.ran)
         text = f'Step {view.seq}, after {ran}'
-        self._bar.move_to(view.seq, view.seq, ran=ran, text=text, link='', going=not view.status.ended)
+        going = not view.status.ended
+        self._bar.move_to(LaneMoment(at=view.seq, head=view.seq, ran=ran, text=text, going=going))
 
     def _open_step(self, step: int) -> None:
         ui.navigate.to(f'/runs/{self.info.id}?at={step}')

@@ -35,7 +35,7 @@ from ui.web.components.theme import (
 )
 from ui.web.components.widgets import Box, Text
 from ui.web.pages.shared.account_parts import table
-from ui.web.pages.shared.run.lane_bar import LaneBar
+from ui.web.pages.shared.run.lane_bar import LaneBar, LaneMoment
 from ui.web.pages.shared.run.question import QuestionForm
 from ui.web.pages.shared.run.result_blocks import draw_block
 from ui.web.replay.index import shared_index
@@ -277,12 +277,6 @@ async def _draw_lanes(backend: Backend) -> None:
     for step in await conductor.transitions(info.id, after=index.seq):
         index.add(step)
     with Box('panel style-panel'):
-        bar = LaneBar(
-            index,
-            shape,
-            on_slide=lambda _: None,
-            on_pick=lambda _: None,
-            on_open=lambda _agent, _step: None,
-        )
+        bar = LaneBar(index, shape)
     ran = duration(index.times[-1] - index.times[0])
-    bar.move_to(info.seq, info.seq, ran=ran, text=f'Step {info.seq}', link='', going=False)
+    bar.move_to(LaneMoment(at=info.seq, head=info.seq, ran=ran, text=f'Step {info.seq}'))

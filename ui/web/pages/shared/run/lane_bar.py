@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from nicegui.element import Element
@@ -15,29 +16,58 @@ from ui.web.replay.lane_news import LaneNews, flags_of, legend
 from ui.web.replay.marks import Mark
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneHandlers:
+    """What is called when a person does something with the bar; by default nothing."""
+
+    slide: Callable[[int], Any] = lambda step: None
+    """Gets the step that the bar is dragged to."""
+    pick: Callable[[int], Any] = lambda step: None
+    """Gets the step of a flag."""
+    open: Callable[[str, int], Any] = lambda agent, step: None
+    """Gets the agent of a block ('' for the workflow), and the step that was clicked."""
+    grab: Callable[[], None] = lambda: None
+    """Called when a person begins to drag."""
+
+
+NO_HANDLERS = LaneHandlers()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneMoment:
+    """What the bar shows of a moment."""
+
+    at: int
+    """The step."""
+    head: int
+    """The newest one."""
+    ran: str
+    """The running time after the step."""
+    text: str
+    """The step for screen readers."""
+    link: str = ''
+    """Its address."""
+    going: bool = False
+    """Whether time goes on after the newest step."""
+
+
 class LaneBar(Element, component=ASSETS / 'controls' / 'slider.js'):
     """The bar, a slider over all steps. Flags that are too close are drawn as one, with their count.
 
     Args:
         index: the run's steps.
         shape: its chart.
-        on_slide: gets the step that the bar is dragged to.
-        on_pick: gets the step of a flag.
-        on_open: gets the agent of a block ('' for the workflow), and the step that was clicked.
-        on_grab: called when a person begins to drag.
+        handlers: what is called when a person uses it.
         line: whether it is folded to one line.
         label: its name, where there are several.
     """
 
-    def __init__(  # noqa: PLR0913  (what a person does with it, each with its own handler)
+    def __init__(
         self,
         index: Index,
         shape: Shape,
+        handlers: LaneHandlers = NO_HANDLERS,
         *,
-        on_slide: Callable[[int], Any],
-        on_pick: Callable[[int], Any],
-        on_open: Callable[[str, int], Any],
-        on_grab: Callable[[], None] = lambda: None,
         line: bool = False,
         label: str = 'Step',
     ) -> None:
@@ -51,31 +81,29 @@ class LaneBar(Element, component=ASSETS / 'controls' / 'slider.js'):
             'label': label,
         }
         self._keep({'at': 0, 'head': 1, 'time': '', 'said': '', 'link': '', 'running': None})
-        self.on('slide', lambda event: on_slide(int(event.args)))
-        self.on('pick', lambda event: on_pick(int(event.args)))
-        self.on('open', lambda event: on_open(index.agent_at(*map(int, event.args)), int(event.args[1])))
-        self.on('grab', on_grab)
+        self.on('slide', lambda event: handlers.slide(int(event.args)))
+        self.on('pick', lambda event: handlers.pick(int(event.args)))
+        self.on(
+            'open', lambda event: handlers.open(index.agent_at(*map(int, event.args)), int(event.args[1]))
+        )
+        self.on('grab', handlers.grab)
 
-    def move_to(  # noqa: PLR0913  (what is shown of a moment)
-        self, at: int, head: int, *, ran: str, text: str, link: str, going: bool
-    ) -> None:
-        """Move the head to step `at` of `head`, and send what is new.
+    def move_to(self, moment: LaneMoment) -> None:
+        """Move the head to a step, and send what is new.
 
         This also acknowledges a request: only then does the browser ask for the next position.
-
-        Args:
-            at: the step.
-            head: the newest one.
-            ran: the running time after the step.
-            text: the step for screen readers.
-            link: its address.
-            going: whether time goes on after the newest step.
         """
         times = self._index.times
-        running = round(time.time() - times[0], 3) if going and times else None
-        moment = {'at': at, 'head': head, 'time': ran, 'said': text, 'link': link, 'running': running}
-        self._keep(moment)
-        self.run_method('update', *moment.values(), self._news.take())
+        shown = {
+            'at': moment.at,
+            'head': moment.head,
+            'time': moment.ran,
+            'said': moment.text,
+            'link': moment.link,
+            'running': round(time.time() - times[0], 3) if moment.going and times else None,
+        }
+        self._keep(shown)
+        self.run_method('update', *shown.values(), self._news.take())
 
     def set_scale(self, seconds: float, cuts: Sequence[int]) -> None:
         """Let the bar end after so many seconds, as that of another run does; `cuts` are steps to mark."""

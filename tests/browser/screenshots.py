@@ -10,16 +10,18 @@ import re
 import shutil
 import sys
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from PIL import Image
+from PIL import Image, ImageChops
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.browser.filled import TASK, Filler, add_account, session
 from tests.browser.server import Server
 from tests.support.pages import chromium
 from tests.tree import ROOT
+from ui.app.colours import MEANINGS
 
 SCREENS = ROOT / 'assets' / 'screens'
 ALL = ROOT / 'build' / 'screens'
@@ -49,8 +51,11 @@ LIVE_PACE = 25
 COLOURS = 256
 RUN_MS = 120_000
 SETTLED_MS = 900
-FRAME_MS = 350
-GIF_WIDTH = 960
+FRAME_MS = 1_000
+"""Between two pictures; the film shows them twice as fast."""
+GIF_WIDTH, GIF_COLOURS, SHADE = 880, 128, 40
+UNCHANGED = 255
+"""The palette's number for pixels that stay as they were."""
 
 
 def main() -> None:
@@ -115,7 +120,7 @@ def open_page(
 
 def record_run(browser: Browser, server: Server) -> str:
     """Record a run from the form to the slider, and return its address."""
-    page, frames = open_page(browser, f'{server.url}/launch/pipeline', width=1280, height=800), []
+    page, frames = open_page(browser, f'{server.url}/launch/pipeline', width=1440, height=900), []
 
     def take(count: int) -> None:
         for _ in range(count):
@@ -129,11 +134,11 @@ def record_run(browser: Browser, server: Server) -> str:
     while not page.locator('.pill.done').count():
         take(1)
     expect(page.locator('.result-card.shown')).to_be_visible()
-    take(4)
+    take(2)
     for step in (26, 21, 15, 10, 7, 4, 10, 16, 22, 29):
         page.goto(f'{page.url.partition("?")[0]}?at={step}')
         expect(page.locator('.step-number')).to_have_text(f'Step {step}')
-        take(2)
+        take(1)
     animate(frames, SCREENS / 'run.gif')
     run = page.url.partition('?')[0]
     page.context.close()  # otherwise later pictures show another viewer
@@ -141,16 +146,35 @@ def record_run(browser: Browser, server: Server) -> str:
 
 
 def animate(frames: list[bytes], path: Path) -> None:
-    """Write the frames as one GIF, with few colours and without repeated frames."""
-    images, last = [], b''
-    for frame in frames:
-        if frame == last:
-            continue
-        last = frame
-        image = Image.open(io.BytesIO(frame)).convert('RGB')
-        image = image.resize((GIF_WIDTH, image.height * GIF_WIDTH // image.width), Image.Resampling.LANCZOS)
-        images.append(image.quantize(64, dither=Image.Dither.NONE))
-    images[0].save(path, save_all=True, append_images=images[1:], duration=FRAME_MS, loop=0, optimize=True)
+    """Write the frames as one GIF of few colours, in which each frame holds only what has changed."""
+    images = [_shrink(frame) for before, frame in pairwise([b'', *frames]) if frame != before]
+    width, height = images[0].size
+    samples = images[:: max(len(images) // 6, 1)]
+    shades = [tone.light for meaning in MEANINGS.values() for tone in (meaning.ink, meaning.soft)]
+    sheet = Image.new('RGB', (width, height * len(samples) + SHADE * len(shades)))
+    for place, image in enumerate(samples):
+        sheet.paste(image, (0, place * height))
+    for place, shade in enumerate(shades):  # However small what they say is drawn, it keeps its colour.
+        top = height * len(samples) + SHADE * place
+        sheet.paste(shade, (0, top, width, top + SHADE))
+    palette = sheet.quantize(GIF_COLOURS, dither=Image.Dither.NONE)
+    drawn = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
+    changes = [drawn[0]]
+    for before, now in pairwise(drawn):
+        pixels = (Image.frombytes('L', now.size, image.tobytes()) for image in (before, now))
+        same = ImageChops.difference(*pixels).point(lambda value: 255 if value == 0 else 0)
+        change = now.copy()
+        change.paste(UNCHANGED, mask=same)
+        changes.append(change)
+    changes[0].save(
+        path, save_all=True, append_images=changes[1:], duration=FRAME_MS // 2, loop=0, disposal=1,
+        transparency=UNCHANGED,
+    )  # fmt: skip
+
+
+def _shrink(frame: bytes) -> Image.Image:
+    image = Image.open(io.BytesIO(frame)).convert('RGB')
+    return image.resize((GIF_WIDTH, image.height * GIF_WIDTH // image.width), Image.Resampling.LANCZOS)
 
 
 def launch(browser: Browser, server: Server, pattern: str) -> str:

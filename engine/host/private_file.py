@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
 import tempfile
-import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-
-_changing = threading.Lock()
 
 
 def read_private(path: Path) -> dict[str, Any]:
     """Return the values of a file; empty if there is none, or it cannot be read."""
     try:
-        content = json.loads(path.read_text('utf-8'))
-    except (OSError, ValueError):
+        return _read(path)
+    except OSError:
         return {}
-    return content if isinstance(content, dict) else {}
 
 
 def change_private(path: Path, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace these values and return all; None removes one. Raises `OSError`.
+    """Replace these values and return all; None removes one. Raises `OSError`, also if the file is damaged.
 
-    The file is replaced atomically, with mode 0600; its folder is created. Without a change it stays.
+    The file is replaced atomically, with mode 0600; its folder is created. Without a change it stays. Blocks
+    while another process changes a file of the folder.
     """
-    with _changing:
-        before = read_private(path)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _locked(path.parent):
+        before = _read(path)
         values = {name: value for name, value in {**before, **changes}.items() if value is not None}
         if values == before:
             return values
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f'.{path.name}-')  # of mode 0600
         try:
             with os.fdopen(handle, 'w', encoding='utf-8') as file:
@@ -42,3 +42,26 @@ def change_private(path: Path, changes: Mapping[str, Any]) -> dict[str, Any]:
             os.unlink(temporary)
             raise
     return values
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text('utf-8'))
+    except FileNotFoundError:
+        return {}
+    except ValueError:
+        content = None
+    if not isinstance(content, dict):
+        raise OSError(errno.EINVAL, 'it is not a JSON object', str(path))
+    return content
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Exclude other threads and processes: the folder is locked, as a file in it is replaced."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

@@ -37,6 +37,8 @@ def change_private(path: Path, changes: Mapping[str, Any]) -> dict[str, Any]:
         try:
             with os.fdopen(handle, 'w', encoding='utf-8') as file:
                 json.dump(values, file)
+                file.flush()
+                os.fsync(file.fileno())
             os.replace(temporary, path)
         except BaseException:
             os.unlink(temporary)

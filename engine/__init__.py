@@ -5,6 +5,7 @@ from engine.agents.spec import Role
 from engine.configuration.catalog import Catalog
 from engine.errors import EngineError, EventRefused, InvalidInput, PatternError
 from engine.host.clock import SimulatedClock
+from engine.host.syntax_trees import parse_in_turn
 from engine.operations.conductor import Conductor, RunHandle, RunResult
 from engine.operations.local_conductor import LocalConductor
 from engine.patterns.pipeline.orchestrator import AgentOrchestrator
@@ -17,6 +18,8 @@ from engine.statechart.memory import Memory
 from engine.statechart.pattern import Pattern
 from engine.statechart.retry import Retry
 from engine.tools.protocol import ToolContext, tool
+
+parse_in_turn()
 
 # fmt: off
 __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)

@@ -12,7 +12,6 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from engine.host.python_source import parse_expression
 from engine.records import clip
 from engine.tools import Tool
 from ui.formatting.steps import duration, short_json
@@ -152,7 +151,7 @@ def _unquote(text: str) -> str:
     bare = text.removesuffix('...')
     for quoted in (text, f'{bare}{text[0]}', f'{bare[:-1]}{text[0]}'):
         try:
-            value = ast.literal_eval(parse_expression(quoted))
+            value = ast.literal_eval(quoted)
         except (ValueError, SyntaxError):
             continue
         return f'{value}…' if cut and quoted != text else str(value)

@@ -18,7 +18,6 @@ from types import FunctionType, SimpleNamespace
 from typing import Any
 
 from engine.agents.spec import AgentSpec
-from engine.host.python_source import parse_module
 from engine.operations.rehearsal.memory_use import source_of, sources_of, tree_of
 from engine.operations.rehearsal.possibility import wanted_guards
 from engine.records import EdgeShape, Event, StatePath
@@ -257,7 +256,7 @@ def _gain(node: ast.AugAssign) -> tuple[str, int] | None:
 
 def _definition(function: Callable[..., Any] | None) -> ast.FunctionDef | None:
     try:
-        tree = parse_module(textwrap.dedent(inspect.getsource(function))) if function else None
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function))) if function else None
     except (OSError, TypeError, SyntaxError):  # Written in a console, or a part of a longer line.
         return None
     node = tree.body[0] if tree and tree.body else None

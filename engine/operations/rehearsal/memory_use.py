@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 from types import ModuleType
 
-from engine.host.python_source import parse_module
 from engine.operations.rehearsal.records import Finding, Level
 from engine.statechart.memory import Memory as BaseMemory
 from engine.statechart.pattern import Pattern
@@ -69,7 +68,7 @@ def source_of(module: ModuleType) -> str:
 @lru_cache(maxsize=256)
 def tree_of(source: str) -> ast.Module:
     """Return code as a tree, which is not to be changed."""
-    return parse_module(source)
+    return ast.parse(source)
 
 
 @lru_cache(maxsize=256)

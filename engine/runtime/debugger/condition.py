@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import warnings
 from collections.abc import Collection, Mapping
@@ -9,7 +10,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from engine.errors import InvalidInput
-from engine.host.python_source import parse_expression
 from engine.runtime.debugger.condition_compiler import (
     ConditionCompiler,
     Evaluation,
@@ -103,7 +103,7 @@ def parse_condition(text: str) -> Condition:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter('ignore')
-            tree = parse_expression(source.strip())
+            tree = ast.parse(source.strip(), mode='eval')
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         column = getattr(error, 'offset', None) or len(source.strip()) + 1
         problem = _explain_syntax_error(source.strip()[column - 1 :], getattr(error, 'msg', ''))

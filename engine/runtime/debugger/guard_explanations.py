@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel
 
-from engine.host.python_source import parse_module
 from engine.records import Event, GuardResult, StatePath
 from engine.records.document import escape_token, resolve_pointer, split_pointer
 from engine.records.jsonable import shorten
@@ -391,7 +390,7 @@ def _attribute(base: Constant, name: str) -> PathRef | Constant | None:
 def _tree(function: Any) -> ast.FunctionDef | None:
     """Return the syntax tree of a function; None if its source is unavailable."""
     try:
-        definition = parse_module(textwrap.dedent(inspect.getsource(function))).body[0]
+        definition = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     except (OSError, TypeError, SyntaxError):
         return None
     # If the file has changed since it was loaded, these lines may hold something else.

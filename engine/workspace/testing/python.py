@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from engine.host.python_source import parse_module
 from engine.workspace.project import SKIPPED_DIRS
 from engine.workspace.testing.test_setup import TestSetup, is_own, is_there, read_text
 
@@ -194,7 +193,7 @@ def _tox(root: Path) -> Iterator[tuple[str, ...]]:
 def _nox(root: Path) -> Iterator[tuple[str, ...]]:
     """Yield what the sessions that run pytest install, as far as it is written out in the file."""
     try:
-        sessions = parse_module(read_text(root / 'noxfile.py')).body
+        sessions = ast.parse(read_text(root / 'noxfile.py')).body
     except (SyntaxError, ValueError):
         return
     for session in sessions:

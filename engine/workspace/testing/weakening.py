@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
-from engine.host.python_source import parse_module
 from engine.workspace.workspace import Workspace
 
 TEST_FILE = re.compile(
@@ -101,7 +100,7 @@ def _functions(source: bytes) -> dict[str, str]:
                 functions[f'{inside}{node.name}'] = ast.dump(node)
 
     try:
-        walk(parse_module(source).body, '')
+        walk(ast.parse(source).body, '')
     except (SyntaxError, ValueError):
         return {}
     return functions

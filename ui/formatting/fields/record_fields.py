@@ -11,7 +11,6 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from itertools import pairwise
 from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints
 
-from engine.host.python_source import parse_module
 from engine.records import COMPUTED, Label
 
 
@@ -40,7 +39,7 @@ def record_fields(record: Any) -> tuple[RecordField, ...]:
 
 
 def _docstrings(record: Any) -> Mapping[str, str]:
-    body = cast(ast.ClassDef, parse_module(textwrap.dedent(inspect.getsource(record))).body[0]).body
+    body = cast(ast.ClassDef, ast.parse(textwrap.dedent(inspect.getsource(record))).body[0]).body
     docs: dict[str, str] = {}
     for node, following in pairwise(body):
         match node, following:

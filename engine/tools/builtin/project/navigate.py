@@ -12,7 +12,6 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from engine.errors import ToolError
-from engine.host.python_source import parse_module
 from engine.tools.protocol import ToolContext, tool
 
 MAX_SEARCHED_FILES, MAX_FILE_BYTES, MAX_PLACES = 1_000, 1 << 20, 200
@@ -95,7 +94,7 @@ class Symbol:
 
 def find_symbols(path: str, source: str) -> list[Symbol]:
     """Find every definition and use in a file. Raises `SyntaxError`, `ValueError`, `RecursionError`."""
-    return list(_walk(path, parse_module(source), ''))
+    return list(_walk(path, ast.parse(source), ''))
 
 
 def _walk(path: str, node: ast.AST, around: str) -> Iterator[Symbol]:

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from engine.errors import ToolError
-from engine.host.python_source import parse_expression
 from engine.tools.protocol import ToolContext, tool
 
 OPERATORS: dict[type, Callable[..., Any]] = {
@@ -36,7 +35,7 @@ async def calculator(
 ) -> str:
     """Evaluate an arithmetic expression with + - * / // % ** and parentheses."""
     try:
-        value = _evaluate(parse_expression(expression).body)
+        value = _evaluate(ast.parse(expression, mode='eval').body)
     except (SyntaxError, ValueError, RecursionError):
         raise ToolError(f'not an arithmetic expression: {expression!r}') from None
     except ArithmeticError as error:

@@ -27,6 +27,8 @@ def change_private(path: Path, changes: Mapping[str, Any]) -> dict[str, Any]:
     The file is replaced atomically, with mode 0600; its folder is created. Without a change it stays. Blocks
     while another process changes a file of the folder.
     """
+    if not path.parent.exists() and all(value is None for value in changes.values()):
+        return {}  # there is nothing to remove
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _locked(path.parent):
         before = _read(path)

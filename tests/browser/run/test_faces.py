@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OVERFLOW, findings, recolour
-from tests.browser.run.test_run import STEPS, TASK, launch, status
+from tests.browser.run.test_run import STEPS, TASK, status
 from tests.browser.server import Server
 
 IN_SIGHT = """(() => {
@@ -111,8 +111,10 @@ def test_messages_are_those_of_the_moment(page, finished):
 
 
 def test_a_live_run_tells_who_works_and_then_what_came_out(page, server):
-    launch(page, server)
-    expect(page.locator('.run-grid')).to_have_attribute('data-face', 'watch')
-    expect(page.locator('.story-item').first).to_be_visible()
+    url = server.launch('pipeline', task=TASK, options={'paused': True})
+    page.goto(f'{url}?face=watch')
+    status(page, 'Paused')
+    expect(page.locator('.story-item')).to_contain_text('Researcher')
+    page.keyboard.press('c')  # continue
     status(page, 'Done')
     expect(page.locator('.story-item.outcome.done')).to_contain_text('Done: Decision')

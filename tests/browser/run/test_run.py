@@ -50,7 +50,7 @@ def test_watch_to_the_end(page, server):
     launch(page, server)
     status(page, 'Done')
     expect(count(page)).to_contain_text(f'{STEPS} / {STEPS}')
-    page.get_by_role('button', name='Watch').click()
+    expect(page.locator('.run-grid')).to_have_attribute('data-face', 'watch')
     result = page.get_by_role('region', name='Result')
     expect(result.get_by_role('heading').first).to_be_visible()
     expect(page.locator('.diagram .state.active')).to_have_attribute('id', 's:complete')

@@ -16,8 +16,8 @@ from engine.agents.structured_answer import check_answer
 from engine.agents.tool_execution import execute_tool_calls
 from engine.agents.tool_model_client import ToolModelClient
 from engine.errors import FilesUnavailable, WorkspaceError, WorkspaceOverLimit
-from engine.models.protocol import SCRIPTED, Hints, ModelRequest, candidate_models, schema_of
-from engine.models.stubs import stubs_for
+from engine.models.protocol import Hints, ModelRequest, schema_of
+from engine.models.stubs import models_and_stubs
 from engine.records import RunInfo
 from engine.records.effort import role_effort
 from engine.records.jsonable import to_jsonable
@@ -50,8 +50,7 @@ async def call_model(spec: AgentSpec, scope: CallbackContext, activity: Activity
     """
     agent = scope.state.agents[scope.path]
     began = activity.services.clock.now()
-    stubs = stubs_for(activity.run.options.get('stubs', {}), scope.path, agent.role)
-    names = (SCRIPTED,) if stubs else candidate_models(activity.run.models, agent.role)
+    names, stubs = models_and_stubs(activity.run, scope.path, agent.role)
     if agent_model := _find_external_agent(names[0], activity):
         from engine.agents.external_agent import follow_agent  # with the protocol's library
 

@@ -23,7 +23,7 @@ from engine.models.protocol import (
 )
 from engine.models.recording.recorded_call import ReplayedModel
 from engine.models.usage_estimate import estimate_usage, message_length
-from engine.records import SOURCES, Origin, Usage
+from engine.records import FILLER, SOURCES, Origin, Usage
 from engine.records.frozen import evolve
 from engine.records.jsonable import describe_error
 from engine.records.message import Message, Reasoning, Text
@@ -43,7 +43,7 @@ class ModelReply:
     @property
     def real_model(self) -> str:
         """The name of the model, to name in errors; '' if it is simulated."""
-        return '' if self.data['source'] in ('simulated', 'stubbed') else str(self.data['model'])
+        return '' if self.data['source'] in FILLER else str(self.data['model'])
 
 
 async def call_with_fallback(names: tuple[str, ...], request: ModelRequest, activity: Activity) -> ModelReply:

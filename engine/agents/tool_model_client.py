@@ -15,8 +15,8 @@ from engine.agents.model_call import ModelReply, call_with_fallback
 from engine.agents.structured_answer import EMPTY, parse_structured
 from engine.errors import ModelError, ToolError
 from engine.journal.usage_records import by_model, usage_from_dict, usage_to_dict
-from engine.models.protocol import SCRIPTED, Hints, ModelRequest, candidate_models, schema_of
-from engine.models.stubs import stubs_for
+from engine.models.protocol import Hints, ModelRequest, schema_of
+from engine.models.stubs import models_and_stubs
 from engine.records import DeltaKind, Usage
 from engine.records.effort import role_effort
 from engine.records.message import Message, ToolCall
@@ -118,8 +118,7 @@ class ToolModelClient:
         self, tool: str, turn: int, messages: tuple[Message, ...], output: type[BaseModel] | None
     ) -> ModelReply:
         run, clock = self.activity.run, self.activity.services.clock
-        stubbed = stubs_for(run.options.get('stubs', {}), self.scope.path, self.role)
-        names = (SCRIPTED,) if stubbed else candidate_models(run.models, self.role)
+        names, _ = models_and_stubs(run, self.scope.path, self.role)
         for number in range(1, RETRY.attempts + 1):
             request = ModelRequest(
                 model=names[0],

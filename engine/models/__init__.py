@@ -12,7 +12,7 @@ from engine.models.registry import (
     EndpointInfo,
     ModelRegistry,
 )
-from engine.models.stubs import StubFile, read_stub_file, stubs_for, write_stubs
+from engine.models.stubs import StubFile, models_and_stubs, read_stub_file, write_stubs
 from engine.models.usage_estimate import CHARACTERS_A_TOKEN
 from engine.models.yaml_lines import QuickLoader
 from engine.records.effort import EFFORT_LEVELS, EFFORT_SYNTAX, is_effort
@@ -37,7 +37,7 @@ __all__ = [
     'candidate_models',
     'endpoints_file',
     'is_effort',
+    'models_and_stubs',
     'read_stub_file',
-    'stubs_for',
     'write_stubs',
 ]

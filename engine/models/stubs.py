@@ -13,8 +13,9 @@ from pydantic import BeforeValidator, TypeAdapter
 
 from engine.errors import InvalidInput
 from engine.models.prepared_replies import Turn, Visit, turn_at, turns_at, unseen_text
-from engine.models.protocol import ModelRequest
-from engine.models.yaml_lines import QuickLoader, line_of
+from engine.models.protocol import SCRIPTED, ModelRequest, candidate_models
+from engine.models.yaml_lines import QuickLoader, line_of, read_document
+from engine.records import RunInfo
 
 MAX_FILE = 256 * 1024
 """Maximum size of a stub file, in bytes."""
@@ -40,6 +41,13 @@ VISIT: TypeAdapter[tuple[Turn, ...]] = TypeAdapter(Annotated[Visit, BeforeValida
 def stubs_for(stubs: Mapping[str, Sequence[Any]], path: str, role: str) -> tuple[Any, ...]:
     """Return the visits that stubs have for the agent at a path, or for its role; none without."""
     return tuple(stubs.get(path) or stubs.get(role) or ())
+
+
+def models_and_stubs(run: RunInfo, path: str, role: str) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+    """Return the models that answer an agent, the preferred first, and the stubs that do so instead."""
+    if stubs := stubs_for(run.options.get('stubs', {}), path, role):
+        return (SCRIPTED,), stubs
+    return candidate_models(run.models, role), ()
 
 
 def stub_of(request: ModelRequest) -> Turn:
@@ -118,12 +126,7 @@ def _parse(name: str, text: str) -> tuple[yaml.Node, Mapping[str, Any]]:
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > MAX_DEPTH:
                 raise InvalidInput({f'{name}:{line}': f'is nested more than {MAX_DEPTH} deep'})
-        loader = QuickLoader(text)
-        try:
-            root = loader.get_single_node()
-            data = loader.construct_document(root) if root else None
-        finally:
-            loader.dispose()
+        root, data = read_document(QuickLoader(text))
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise InvalidInput({f'{name}:{line}': f'is neither YAML nor JSON: {error.problem}'}) from None

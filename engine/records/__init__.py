@@ -70,7 +70,7 @@ from engine.records.shape import (
     is_within,
     parent_of,
 )
-from engine.records.usage import SOURCES, SUMMED, Budget, Gauge, Origin, Spending, Usage
+from engine.records.usage import FILLER, SOURCES, SUMMED, Budget, Gauge, Origin, Spending, Usage
 
 __all__ = [
     'ANSWER',
@@ -79,6 +79,7 @@ __all__ = [
     'ENDINGS',
     'ENGINE_EVENTS',
     'EXHAUSTED',
+    'FILLER',
     'HIDDEN',
     'MAX_NOTE',
     'MAX_NUMBER',

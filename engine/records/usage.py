@@ -18,6 +18,8 @@ SUMMED = ('input', 'output', 'calls', 'cached', 'written', 'reasoning', 'dollars
 
 Origin = Literal['live', 'simulated', 'stubbed', 'replayed']
 """Where a reply comes from: a provider, a simulated model, the run's stubs, or a recording."""
+FILLER: frozenset[Origin] = frozenset({'simulated', 'stubbed'})
+"""Those of which no model ever wrote the reply."""
 
 
 @fast_init

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from engine.errors import Fault
 from engine.models.scripted.scenario import Scenario
-from engine.models.yaml_lines import QuickLoader, line_of
+from engine.models.yaml_lines import QuickLoader, line_of, read_document
 
 FOLDER = Path(__file__).parents[3] / 'assets' / 'scenarios'
 ABOUT = ('project', 'transcript', 'change')
@@ -108,11 +108,7 @@ def _load_scenario(path: Path) -> Scenario | Fault:
     try:
         loader = ScenarioLoader(path.read_text('utf-8'))
         loader.folder = path.parent
-        try:
-            node = loader.get_single_node()
-            data = loader.construct_document(node) if node else None
-        finally:
-            loader.dispose()
+        node, data = read_document(loader)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 0
         return Fault(path=str(path), line=line, problem=f'not YAML: {error.problem}')

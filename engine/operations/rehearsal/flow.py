@@ -85,7 +85,7 @@ class Level:
                 starts[arc.dest] = self.limits[arc.dest]
             elif arc.most < math.inf or id(arc) in closing:
                 starts[arc.dest] = starts.get(arc.dest, 0) + arc.most
-        reach = {start: _reachable(start, free) for start in starts}
+        reach = {start: {start} | reachable(start, free) for start in starts}
         visits: dict[StatePath, Visits] = {}
         for node in self.nodes:
             more = sum(
@@ -99,7 +99,7 @@ class Level:
     def components(self) -> dict[StatePath, frozenset[StatePath]]:
         """Return for each child those with which it shares a loop, itself included."""
         links = _links(self._arcs_in_use())
-        reach = {node: _reachable(node, links) for node in self.nodes}
+        reach = {node: {node} | reachable(node, links) for node in self.nodes}
         return {node: frozenset(o for o in reach[node] if node in reach[o]) for node in self.nodes}
 
     def longest(self, weights: Mapping[StatePath, float], starts: Iterable[StatePath]) -> float:
@@ -213,10 +213,12 @@ def _links(arcs: list[Arc]) -> dict[StatePath, list[StatePath]]:
     return links
 
 
-def _reachable(start: StatePath, links: Mapping[StatePath, list[StatePath]]) -> set[StatePath]:
-    reached, waiting = {start}, [start]
+def reachable(start: StatePath, following: Mapping[StatePath, Iterable[StatePath]]) -> set[StatePath]:
+    """Return the states to which steps lead from a state; itself only if they lead back."""
+    reached: set[StatePath] = set()
+    waiting = [start]
     while waiting:
-        for dest in links.get(waiting.pop(), ()):
+        for dest in following.get(waiting.pop(), ()):
             if dest not in reached:
                 reached.add(dest)
                 waiting.append(dest)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from engine.operations.rehearsal.flow import reachable
 from engine.operations.rehearsal.memory_use import unused_fields
 from engine.operations.rehearsal.possibility import OWN_TRIGGERS, Possibility
 from engine.operations.rehearsal.records import Finding, Level, name_of
@@ -111,10 +112,10 @@ class _Lint:
                 following.setdefault(edge.source, set()).add(self._entered(StatePath(edge.dest)))
         reported: set[StatePath] = set()
         for start in following:
-            reach = _reachable(start, following)
+            reach = reachable(start, following)
             if start not in reach or start in reported:
                 continue
-            cycle = {path for path in reach if path in following and start in _reachable(path, following)}
+            cycle = {path for path in reach if path in following and start in reachable(path, following)}
             reported |= cycle
             names = ' → '.join([*sorted(cycle), min(cycle)])
             if all(following[path] <= cycle for path in cycle):
@@ -133,7 +134,7 @@ class _Lint:
                 backward.setdefault(_outermost(edge.dest), set()).add(_outermost(edge.source))
         outermost = [state for state in self._reached if not state.parent]
         ends = {state.path for state in outermost if state.kind == 'final'}
-        leading = ends.union(*(_reachable(end, backward) for end in ends))
+        leading = ends.union(*(reachable(end, backward) for end in ends))
         if trap := next((state.path for state in outermost if state.path not in leading), None):
             text = 'no final state can be reached from it: a run that comes here only ends if it is stopped'
             yield _finding(Level.WARNING, 'no-ending', trap, text)
@@ -225,17 +226,6 @@ class _Lint:
 
 def _outermost(path: str) -> StatePath:
     return StatePath(path.partition('.')[0])
-
-
-def _reachable(start: StatePath, following: dict[StatePath, set[StatePath]]) -> set[StatePath]:
-    seen: set[StatePath] = set()
-    waiting = [start]
-    while waiting:
-        for path in following.get(waiting.pop(), ()):
-            if path not in seen:
-                seen.add(path)
-                waiting.append(path)
-    return seen
 
 
 def _finding(level: Level, rule: str, state: StatePath, text: str) -> Finding:

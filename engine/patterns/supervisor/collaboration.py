@@ -8,7 +8,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from engine.patterns.pipeline.task_state import AgentMessage
-from engine.records import Event, Origin
+from engine.records import FILLER, Event, Origin
 from engine.records.frozen import FrozenModel
 from engine.records.products import PlanItem, StepState
 from engine.statechart.memory import Memory
@@ -91,7 +91,7 @@ class CollaborationResult(_Record):
     @property
     def simulated(self) -> bool:
         """Whether no model wrote some part of it: it may be filler."""
-        return not {'simulated', 'stubbed'}.isdisjoint(self.origins)
+        return not FILLER.isdisjoint(self.origins)
 
 
 def order_tasks(tasks: Iterable[DelegatedTask], ended: Collection[str] = ()) -> list[DelegatedTask]:

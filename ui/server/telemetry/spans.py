@@ -22,7 +22,7 @@ from engine import Transition
 from engine.history import program_version
 from engine.history.traces import attributes as names
 from engine.journal import usage_from_dict
-from engine.records import RunInfo, Shape, StateShape, split_pointer
+from engine.records import FILLER, RunInfo, Shape, StateShape, split_pointer
 
 THINKING, USING_TOOLS = 'thinking', 'using_tools'
 """The names of an agent's states in which it calls a model and tools."""
@@ -151,7 +151,7 @@ class SpanBuilder:
             names.PROVIDER: model.partition('/')[0] if '/' in model else 'hemicycle',
             names.AGENT: str(data.get('role') or agent),
             names.CONVERSATION: self._info.id,
-            names.SIMULATED: data.get('source') in ('simulated', 'stubbed'),
+            names.SIMULATED: data.get('source') in FILLER,
         }
         if model:
             facts |= {names.MODEL: model, names.RESPONSE_MODEL: model}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine import Conductor
-from engine.models import candidate_models, stubs_for
+from engine.models import models_and_stubs
 from engine.records import Origin, RunId, RunInfo, Shape, View, is_active
 from ui.formatting.agents import agent_name
 from ui.web.pages.shared.run.debug_controller import DebugController
@@ -41,10 +41,10 @@ class RunContext:
         if self.info.options.get('replay'):
             return 'replayed'
         state = self.shape.state(path)
-        if stubs_for(self.info.options.get('stubs', {}), path, state.role if state else ''):
+        names, stubs = models_and_stubs(self.info, path, state.role if state else '')
+        if stubs:
             return 'stubbed'
-        first = next(iter(candidate_models(self.info.models, state.role if state else '')), '')
-        model = self.conductor.catalog.registry.get(first)
+        model = self.conductor.catalog.registry.get(next(iter(names), ''))
         return 'simulated' if model is not None and model.simulated else 'live'
 
     @property

@@ -43,6 +43,14 @@ def role_title(role: str) -> str:
     return re.sub(r'(?<=[a-z])(?=\d)', ' ', role.replace('_', ' ').replace('-', ' ')).capitalize()
 
 
+def replies_text(info: RunInfo) -> str:
+    """Return where replies come from if not from live models: replayed, stubbed, simulated; else ''."""
+    for option, word in (('replay', 'replayed'), ('stubs', 'stubbed')):
+        if info.options.get(option):
+            return word
+    return 'simulated' if info.simulated else ''
+
+
 def origin_text(info: RunInfo) -> str:
     """Return how a run derives from another: fork at 8, run again, retry at 5; else ''."""
     words = {'root': '', 'fork': 'fork', 'rerun': 'run again', 'retry': 'retry'}[origin_of(info)]

@@ -21,6 +21,14 @@ async def keep(conductor, number: int, **fields):
     await conductor.journal.create(replace(info, **fields), conductor.catalog.draw('pipeline'))
 
 
+async def test_a_row_says_where_replies_come_from_beside_its_other_facts(pages, conductor):
+    await keep(conductor, 1, pinned=True, options={'replay': 'run000'})
+    await pages.open('/runs')
+    for fact in ('pinned', 'replayed'):
+        await pages.should_see(fact)
+    await pages.should_not_see('simulated')
+
+
 async def test_a_row_shows_who_started_its_run(pages, conductor):
     await keep(conductor, 1, author='ada')
     await keep(conductor, 2, author='schedule:Nightly: all')

@@ -13,7 +13,7 @@ from ui.app.backend import Backend
 from ui.formatting.results.blocks import Result
 from ui.formatting.results.digest import digest
 from ui.formatting.results.result import read_result
-from ui.formatting.steps import duration, origin_text
+from ui.formatting.steps import duration, origin_text, replies_text
 from ui.formatting.values import ago, as_sentence, exact
 from ui.web.components.theme import button, empty_state, pill, section_head, text_notice
 from ui.web.components.widgets import Box, CachedElement, Text, draw_changes, text_link
@@ -109,7 +109,7 @@ class LatestResults:
                 facts = (
                     self._titles.get(info.pattern, info.pattern),
                     'pinned' if pinned else '',
-                    'simulated' if info.simulated else '',
+                    replies_text(info),
                     origin_text(info),
                     duration(info.updated - info.created),
                 )

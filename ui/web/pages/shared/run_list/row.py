@@ -10,7 +10,7 @@ from nicegui import ui
 from engine.history import DiskUsage
 from engine.records import RunInfo, Status
 from ui.app.backend import Backend
-from ui.formatting.steps import author_text, duration, origin_text
+from ui.formatting.steps import author_text, duration, origin_text, replies_text
 from ui.formatting.values import ago, byte_size, compact, exact, status_class, status_text
 from ui.web.components.menus import menu
 from ui.web.components.theme import button
@@ -161,10 +161,8 @@ def _list_facts(info: RunInfo, now: float) -> tuple[str, ...]:
     """Other facts worth a chip, as `class:text`."""
     facts = ['chip pinned:pinned'] if info.pinned else []
     facts += [f'chip:deleted {ago(info.deleted, now)}'] if info.deleted else []
-    facts += ['chip sim:simulated'] if info.simulated else []
-    for option, word in (('stubs', 'stubbed'), ('replay', 'replayed')):
-        if info.options.get(option):
-            facts = [f'chip sim:{word}']
+    if word := replies_text(info):
+        facts.append(f'chip sim:{word}')
     if born := origin_text(info):
         facts.append(f'chip:{born}')
     if by := author_text(info.author):

@@ -53,7 +53,7 @@ class Rehearsals:
         means = Means(chosen=models or {}, models=self._catalog.registry, tools=self._catalog.tools)
         runs = await self._recorded.of(workflow.name)
         rehearsal = await asyncio.to_thread(rehearse, workflow, seconds=seconds, means=means)
-        followed = walk(chosen, parameters or {}, stubs) if stubs else None
+        followed = await asyncio.to_thread(walk, chosen, parameters or {}, stubs) if stubs else None
         return replace(rehearsal, cost=with_usual(rehearsal.cost, runs), walk=followed)
 
 

@@ -4,7 +4,7 @@ from engine.models.endpoint import Endpoint
 from engine.models.http.call_hooks import CallTiming
 from engine.models.http.endpoint_settings import endpoints_file
 from engine.models.http.known_providers import KNOWN_PROVIDERS, KnownProvider
-from engine.models.protocol import SCRIPTED, Waiting, candidate_models
+from engine.models.protocol import SCRIPTED, Waiting
 from engine.models.registry import (
     LOCAL_ENDPOINTS,
     PROVIDERS,
@@ -34,7 +34,6 @@ __all__ = [
     'QuickLoader',
     'StubFile',
     'Waiting',
-    'candidate_models',
     'endpoints_file',
     'is_effort',
     'models_and_stubs',

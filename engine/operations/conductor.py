@@ -149,7 +149,7 @@ class RunHandle:
     async def result(self) -> RunResult:
         """Wait until the run has ended. Raises `UnknownRun`; `InvalidInput` if its memory no longer fits."""
         outcome = await self.conductor.result(self.id)
-        pattern = self.conductor.catalog.find((await self.info()).pattern)
+        pattern = self.conductor.catalog.find_of(await self.info())
         memory = pattern.Memory if pattern else UntypedMemory
         return RunResult(
             status=outcome.status,

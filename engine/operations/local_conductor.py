@@ -222,7 +222,7 @@ class LocalConductor:
             self.catalog.add(launch)
             launch = launch.name
         launch = Launch.build(launch, parameters, values)
-        pattern = self.catalog.pattern(launch.pattern)
+        pattern = self.catalog.pattern(launch.pattern, launch.version)
         await self.services.scheduler.wait_for_turn()
         replayed_run = await self._find_replayed(pattern.name, RunId(launch.replay))
         workflow = pattern(

@@ -1,0 +1,1 @@
+"""Charts as files: patterns written in YAML, without code."""

@@ -1,1 +1,1 @@
-"""Charts as files: patterns written in YAML, without code."""
+"""Charts as plain data and as files: what a person writes, and what changed between two versions."""

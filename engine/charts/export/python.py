@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import partial
+from functools import partial, singledispatchmethod
 from types import MethodType
 from typing import Any, NamedTuple
 
@@ -30,6 +30,8 @@ METHODS: Mapping[str, tuple[str, int]] = {
     'count': ('count', 1), 'keys': ('keys', 0), 'values': ('values', 0),
 }  # fmt: skip
 """Methods that are functions in charts, and how many values they take."""
+ANSWERED = ('output', 'text', 'error')
+"""The data of an event that have a name of their own in charts."""
 SAME = (bool, list, tuple, float, int)
 """What converts a value into one that is the same for a chart."""
 
@@ -64,7 +66,14 @@ class ContextMarker(NamedTuple):
     pattern: Any
 
 
-Operand = Known | Value | EventMarker | ContextMarker
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """A local name for something in memory, which may have changed since."""
+
+    local: str
+
+
+Operand = Known | Value | EventMarker | ContextMarker | Stale
 
 
 def name(text: str) -> ast.expr:
@@ -91,32 +100,61 @@ class Reader:
         """Return an expression as charts have it. Raises `Unsayable`."""
         return as_tree(self.value(node))
 
+    @singledispatchmethod
     def value(self, node: ast.expr) -> Operand:
         """Return what an expression stands for. Raises `Unsayable`."""
-        match node:
-            case ast.Constant(value=value):
-                return Known(value)
-            case ast.Name(id=text):
-                return self._name(text)
-            case ast.Attribute(value=inner, attr=attr):
-                return self._attribute(self.value(inner), attr)
-            case ast.Subscript(value=inner, slice=index):
-                return self._item(self.value(inner), index)
-            case ast.Call():
-                return self._call(node)
-            case ast.BoolOp() | ast.UnaryOp() | ast.BinOp() | ast.Compare() | ast.IfExp():
-                return self._operation(node)
-            case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
-                return Value(ast.List([self.tree(item) for item in items]))
-            case ast.Dict(keys=keys, values=values) if all(keys):
-                return Value(
-                    ast.Dict([self.tree(key) for key in keys if key], [self.tree(item) for item in values])
-                )
-            case ast.ListComp() | ast.GeneratorExp():
-                return self._each(node)
-            case ast.JoinedStr(values=parts):
-                return self._joined(parts)
-        raise Unsayable(f'{_source(node)} has no counterpart')
+        raise Unsayable(f'{source(node)} has no counterpart')
+
+    @value.register
+    def _(self, node: ast.Constant) -> Operand:
+        return Known(node.value)
+
+    @value.register
+    def _(self, node: ast.Name) -> Operand:
+        if node.id in self.names:
+            return self.names[node.id]
+        if node.id in self.scope:
+            return Known(self.scope[node.id])
+        return Known(getattr(builtins, node.id)) if hasattr(builtins, node.id) else refuse(f'`{node.id}`')
+
+    @value.register
+    def _(self, node: ast.Attribute) -> Operand:
+        return self._attribute(self.value(node.value), node.attr)
+
+    @value.register
+    def _(self, node: ast.Subscript) -> Operand:
+        return self._item(self.value(node.value), node.slice)
+
+    @value.register(ast.List)
+    @value.register(ast.Tuple)
+    @value.register(ast.Set)
+    def _(self, node: ast.List | ast.Tuple | ast.Set) -> Operand:
+        return Value(ast.List([self.tree(item) for item in node.elts]))
+
+    @value.register
+    def _(self, node: ast.BoolOp) -> Operand:
+        return Value(ast.BoolOp(node.op, [self.tree(value) for value in node.values]))
+
+    @value.register
+    def _(self, node: ast.UnaryOp) -> Operand:
+        return Value(ast.UnaryOp(node.op, self.tree(node.operand)))
+
+    @value.register
+    def _(self, node: ast.BinOp) -> Operand:
+        return Value(ast.BinOp(self.tree(node.left), node.op, self.tree(node.right)))
+
+    @value.register
+    def _(self, node: ast.Compare) -> Operand:
+        same = {ast.Is: ast.Eq, ast.IsNot: ast.NotEq}
+        signs = [same.get(type(sign), type(sign))() for sign in node.ops]
+        return Value(ast.Compare(self.tree(node.left), signs, [self.tree(item) for item in node.comparators]))
+
+    @value.register
+    def _(self, node: ast.IfExp) -> Operand:
+        body, other = self.value(node.body), self.value(node.orelse)
+        kinds = [found.type for found in (body, other) if isinstance(found, Value) and found.type]
+        tree = ast.IfExp(self.tree(node.test), as_tree(body), as_tree(other))
+        return Value(tree, kinds[0] if kinds else None)
 
     def body(self, statements: Sequence[ast.stmt]) -> Operand:
         """Return what a function returns: names and conditions may come before. Raises `Unsayable`."""
@@ -128,10 +166,10 @@ class Reader:
                     pass
                 case ast.If(test=test, body=inner, orelse=other):
                     rest = [*other, *statements[index + 1 :]]
-                    first, second = (as_tree(self._copy().body(part)) for part in (inner, rest))
+                    first, second = (as_tree(self.copy().body(part)) for part in (inner, rest))
                     return Value(ast.IfExp(self.tree(test), first, second))
                 case _ if not self.assign(statement):
-                    raise Unsayable(f'`{_source(statement)}` is a step, not a value')
+                    raise Unsayable(f'{source(statement)} is a step, not a value')
         raise Unsayable('it returns nothing')
 
     def assign(self, statement: ast.stmt) -> bool:
@@ -153,17 +191,9 @@ class Reader:
                 return True
         return False
 
-    def _copy(self) -> Reader:
+    def copy(self) -> Reader:
+        """Return a reader that knows the same, for a part of the function."""
         return Reader(self.pattern, self.scope, dict(self.names), self.depth)
-
-    def _name(self, text: str) -> Operand:
-        if text in self.names:
-            return self.names[text]
-        if text in self.scope:
-            return Known(self.scope[text])
-        if hasattr(builtins, text):
-            return Known(getattr(builtins, text))
-        raise Unsayable(f'`{text}` is not known')
 
     def _attribute(self, base: Operand, attr: str) -> Operand:
         match base:
@@ -172,7 +202,7 @@ class Reader:
             case ContextMarker(pattern=pattern):
                 return {'state': base, 'pattern': Known(pattern), 'memory': memory_of(pattern)}.get(
                     attr
-                ) or _refuse(f'`{attr}` of an agent')
+                ) or refuse(f'`{attr}` of an agent')
             case Known(value=value) if value is self.pattern and attr == 'parameters':
                 return Value(name('parameters'), type(value.parameters))
             case Known(value=value):
@@ -183,7 +213,7 @@ class Reader:
                 member = inspect.getattr_static(kind, attr, None) if isinstance(kind, type) else None
                 if isinstance(member, property) and member.fget:
                     return self._inlined(member.fget, [base])
-        raise Unsayable(f'`{_source(as_tree(base))}.{attr}` is worked out by Python')
+        raise Unsayable(f'`{attr}` of {source(as_tree(base))} is worked out by Python')
 
     def _attribute_of_known(self, value: Any, attr: str) -> Operand:
         member = inspect.getattr_static(type(value), attr, None)
@@ -191,138 +221,125 @@ class Reader:
             return self._inlined(member.fget, [Known(value)])
         if value is self.pattern and attr in vars(value):
             raise Unsayable(f'`{attr}` is worked out from the parameters')
-        return Known(getattr(value, attr)) if hasattr(value, attr) else _refuse(f'`{attr}`')
+        return Known(getattr(value, attr)) if hasattr(value, attr) else refuse(f'`{attr}`')
 
     def _item(self, base: Operand, index: ast.expr) -> Operand:
         if isinstance(index, ast.Slice):
             return self._slice(base, index)
         tree, key = as_tree(base), self.tree(index)
-        kind = item_type(base.type) if isinstance(base, Value) else None
-        if isinstance(tree, ast.Name) and tree.id == 'data' and isinstance(key, ast.Constant):
-            if key.value in ('output', 'text', 'error'):
-                return Value(name(key.value))
+        kind = item_type(type_of(base))
+        if ast.unparse(tree) == 'data' and isinstance(key, ast.Constant) and key.value in ANSWERED:
+            return Value(name(key.value))
         if isinstance(key, ast.Constant) and isinstance(key.value, str) and key.value.isidentifier():
             return Value(ast.Attribute(tree, key.value), kind)
         return Value(ast.Subscript(tree, key), kind)
 
     def _slice(self, base: Operand, index: ast.Slice) -> Operand:
-        tree, kind = as_tree(base), base.type if isinstance(base, Value) else None
+        tree, kind = as_tree(base), type_of(base)
         match index:
-            case ast.Slice(lower=None, upper=ast.expr() as upper, step=None):
+            case ast.Slice(lower=None, upper=ast.expr() as upper, step=None) if not isinstance(
+                upper, ast.UnaryOp
+            ):
                 return Value(call('first', tree, self.tree(upper)), kind)
             case ast.Slice(lower=ast.UnaryOp(op=ast.USub(), operand=count), upper=None, step=None):
                 return Value(call('last', tree, self.tree(count)), kind)
             case ast.Slice(lower=ast.expr() as lower, upper=None, step=None):
                 return Value(call('rest', tree, self.tree(lower)), kind)
-        raise Unsayable(f'{_source(index)} has no counterpart')
+        raise Unsayable(f'{source(index)} has no counterpart')
 
-    def _operation(self, node: ast.expr) -> Operand:
-        match node:
-            case ast.BoolOp(op=kind, values=values):
-                return Value(ast.BoolOp(kind, [self.tree(value) for value in values]))
-            case ast.UnaryOp(op=kind, operand=operand):
-                return Value(ast.UnaryOp(kind, self.tree(operand)))
-            case ast.BinOp(left=left, op=kind, right=right):
-                return Value(ast.BinOp(self.tree(left), kind, self.tree(right)))
-            case ast.Compare(left=left, ops=kinds, comparators=others):
-                same = {ast.Is: ast.Eq, ast.IsNot: ast.NotEq}
-                signs = [same.get(type(kind), type(kind))() for kind in kinds]
-                return Value(ast.Compare(self.tree(left), signs, [self.tree(other) for other in others]))
-            case ast.IfExp(test=test, body=body, orelse=other):
-                return Value(ast.IfExp(self.tree(test), self.tree(body), self.tree(other)))
-        raise Unsayable(f'{_source(node)} has no counterpart')
-
-    def _each(self, node: ast.ListComp | ast.GeneratorExp) -> Operand:
+    @value.register(ast.ListComp)
+    @value.register(ast.GeneratorExp)
+    def _(self, node: ast.ListComp | ast.GeneratorExp) -> Operand:
         match node.generators:
             case [ast.comprehension(target=ast.Name(id=local), iter=items, ifs=tests, is_async=0)]:
                 pass
             case _:
-                raise Unsayable(f'{_source(node)} has more than one `for`')
+                raise Unsayable(f'{source(node)} has more than one `for`')
         values = self.value(items)
-        inner = self._copy()
-        inner.names[local] = Value(name(local), item_type(values.type) if isinstance(values, Value) else None)
+        inner = self.copy()
+        inner.names[local] = Value(name(local), item_type(type_of(values)))
         answer = inner.value(node.elt)
         generator = ast.comprehension(name(local), as_tree(values), [inner.tree(test) for test in tests], 0)
         kind = list[answer.type] if isinstance(answer, Value) and answer.type else list  # type: ignore[name-defined]
         return Value(ast.ListComp(as_tree(answer), [generator]), kind)
 
-    def _joined(self, parts: Sequence[ast.expr]) -> Operand:
-        trees = []
-        for part in parts:
+    @value.register
+    def _(self, node: ast.JoinedStr) -> Operand:
+        trees: list[ast.expr] = []
+        for part in node.values:
             match part:
                 case ast.Constant():
                     trees.append(part)
                 case ast.FormattedValue(value=value, conversion=-1, format_spec=None):
                     trees.append(call('string', self.tree(value)))
                 case _:
-                    raise Unsayable(f'{_source(part)} is formatted by Python')
+                    raise Unsayable(f'{source(part)} is formatted by Python')
         whole: ast.expr = trees[0] if trees else ast.Constant('')
         for tree in trees[1:]:
             whole = ast.BinOp(whole, ast.Add(), tree)
         return Value(whole, str)
 
-    def _call(self, node: ast.Call) -> Operand:
+    @value.register
+    def _(self, node: ast.Call) -> Operand:
         if isinstance(node.func, ast.Attribute):
             base = self.value(node.func.value)
             if (found := self._call_of_method(base, node.func.attr, node)) is not None:
                 return found
         function = self.value(node.func)
         if not isinstance(function, Known):
-            raise Unsayable(f'{_source(node)} has no counterpart')
-        target, arguments = function.value, self._arguments(node)
-        if isinstance(target, type) and issubclass(target, BaseModel) and not arguments:
+            raise Unsayable(f'{source(node)} has no counterpart')
+        target = function.value
+        if isinstance(target, type) and issubclass(target, BaseModel) and not node.args:
             fields = {word.arg: self.tree(word.value) for word in node.keywords if word.arg}
             return Value(ast.Dict([ast.Constant(key) for key in fields], list(fields.values())), target)
-        if node.keywords:
-            raise Unsayable(f'{_source(node)} has no counterpart')
+        if not callable(target):
+            raise Unsayable(f'{source(node)} has no counterpart')
+        arguments = self.arguments(node)
         if target in SAME and len(arguments) == 1:
             return arguments[0]
         if getattr(target, '__name__', '') in ('model_validate', 'cast') and arguments:
             kind = target.__self__ if isinstance(target, MethodType) else None
             return Value(as_tree(arguments[-1]), kind)
         if isinstance(target, type | type(len)) or target in FUNCTIONS:
-            named = FUNCTIONS.get(target) or _refuse(f'`{target.__name__}`')
+            named = FUNCTIONS.get(target) or refuse(f'`{target.__name__}`')
             return Value(call(str(named), *map(as_tree, arguments)))
         return self._inlined(target, arguments)
 
     def _call_of_method(self, base: Operand, attr: str, node: ast.Call) -> Operand | None:
         """Return what a method of a value returns; None if it is not one of a value's."""
-        if isinstance(base, Known):
-            if isinstance(base.value, str) and attr == 'join' and len(node.args) == 1:
-                return Value(call('join', self.tree(node.args[0]), ast.Constant(base.value)), str)
-            return None
+        if isinstance(base, Known) and isinstance(base.value, str) and attr == 'join' and len(node.args) == 1:
+            return Value(call('join', self.tree(node.args[0]), ast.Constant(base.value)), str)
         if not isinstance(base, Value):
             return None
-        if isinstance(base.type, type) and attr not in fields_of(base.type):
-            member = inspect.getattr_static(base.type, attr, None)
-            if inspect.isfunction(member) and issubclass(base.type, BaseModel):
-                return self._inlined(member, [base, *self._arguments(node)])
+        member = inspect.getattr_static(base.type, attr, None) if fields_of(base.type) else None
+        if inspect.isfunction(member):
+            return self._inlined(member, [base, *self.arguments(node)])
         if attr == 'get' and 1 <= len(node.args) <= 2:
             found = self._item(base, node.args[0])
-            if len(node.args) == 1:
-                return found
-            tree = as_tree(found)
-            return Value(
-                ast.IfExp(
-                    ast.Compare(tree, [ast.NotEq()], [ast.Constant(None)]), tree, self.tree(node.args[1])
-                )
-            )
+            tree, missing = as_tree(found), ast.Compare(as_tree(found), [ast.Eq()], [name('null')])
+            other = node.args[1:]
+            return Value(ast.IfExp(missing, self.tree(other[0]), tree)) if other else found
         named, count = METHODS.get(attr, ('', -1))
         if count != len(node.args) or node.keywords:
-            raise Unsayable(f'{_source(node)} has no counterpart')
+            raise Unsayable(f'{source(node)} has no counterpart')
         kind = base.type if attr == 'values' else None
         return Value(call(named, base.tree, *(self.tree(item) for item in node.args)), kind)
 
-    def _arguments(self, node: ast.Call) -> list[Operand]:
-        if any(isinstance(item, ast.Starred) for item in node.args):
-            raise Unsayable(f'{_source(node)} has no counterpart')
+    def arguments(self, node: ast.Call) -> list[Operand]:
+        """Return the arguments of a call by position. Raises `Unsayable`."""
+        if node.keywords or any(isinstance(item, ast.Starred) for item in node.args):
+            raise Unsayable(f'{source(node)} has no counterpart')
         return [self.value(item) for item in node.args]
+
+    def inside(self, function: Any, arguments: Sequence[Operand]) -> tuple[Reader, Sequence[ast.stmt]]:
+        """Return a reader of a function that this one calls, and its statements. Raises `Unsayable`."""
+        if self.depth >= MAX_INLINED:
+            raise Unsayable('its functions call each other too deeply')
+        return read_function(function, self.pattern, arguments, self.depth + 1)
 
     def _inlined(self, function: Any, arguments: Sequence[Operand]) -> Operand:
         """Return what a function returns, with these arguments."""
-        if self.depth >= MAX_INLINED:
-            raise Unsayable('its functions call each other too deeply')
-        reader, statements = read_function(function, self.pattern, arguments, self.depth + 1)
+        reader, statements = self.inside(function, arguments)
         return reader.body(statements)
 
 
@@ -371,10 +388,17 @@ def memory_of(pattern: Any) -> Value:
     return Value(name('memory'), pattern.Memory)
 
 
+def type_of(operand: Operand) -> Any:
+    """Return the declared type of a value; None if there is none."""
+    return operand.type if isinstance(operand, Value) else None
+
+
 def as_tree(operand: Operand) -> ast.expr:
     """Return a value as an expression. Raises `Unsayable`."""
     if isinstance(operand, Value):
         return operand.tree
+    if isinstance(operand, Stale):
+        raise Unsayable(f'`{operand.local}` is read before memory changes, and used after that')
     value = operand.value if isinstance(operand, Known) else operand
     if isinstance(value, Enum):
         value = value.value
@@ -403,9 +427,11 @@ def _of_event(attr: str) -> Operand:
     raise Unsayable(f'`{attr}` of an event, which expressions cannot see')
 
 
-def _refuse(what: str) -> Any:
+def refuse(what: str) -> Any:
+    """Raise `Unsayable`."""
     raise Unsayable(f'{what} has no counterpart')
 
 
-def _source(node: ast.AST) -> str:
+def source(node: ast.AST) -> str:
+    """Return how something is written in Python, shortened."""
     return f'`{ast.unparse(node)[:80]}`'

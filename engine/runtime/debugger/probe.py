@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from engine.expressions.values import EvaluationError, get_item
 from engine.journal.projection import RunProjection
 from engine.records import Transition
 from engine.records.jsonable import to_jsonable
 from engine.runtime.debugger.condition import parse_condition
 from engine.runtime.debugger.condition_context import ConditionContext
-from engine.runtime.debugger.condition_values import EvaluationError, get_item
 from engine.runtime.debugger.debugger import NON_STOPPING_EVENTS
 from engine.statechart.run_state import RunState
 
@@ -54,7 +54,9 @@ def probe_condition(
         return None
     context = ConditionContext(step, projection, state)
     values = {name: to_jsonable(context.value(name)) for name in sorted(condition.names - WHOLE)}
-    values |= {f'memory.{name}': to_jsonable(get_item(state.memory, name)) for name in condition.fields}
+    values |= {
+        f'memory.{name}': to_jsonable(get_item(state.memory, name)) for name in condition.expression.fields
+    }
     try:
         return ConditionResult(seq=step.seq, holds=condition.holds(context), values=values)
     except EvaluationError as error:

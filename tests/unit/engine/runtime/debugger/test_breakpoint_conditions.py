@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from engine import InvalidInput
+from engine.expressions.functions import FUNCTIONS
+from engine.expressions.values import EvaluationError
 from engine.runtime import CONDITION_NAMES, parse_condition
 from engine.runtime.debugger.condition import MAX_CONDITION, check_condition
-from engine.runtime.debugger.condition_values import FUNCTIONS, EvaluationError
 
 
 class Item(BaseModel):
@@ -68,6 +69,9 @@ MOMENT = At(
         'true or 1 % 0',
         '"b" + "c" == "bc"',
         '"title" in memory.plan[0]',
+        '[item.title for item in memory.plan if item.score] == ["a"] and sum(x for x in [1, 2]) == 3',
+        '[x + y for x in ["a", "b"] for y in ["c"]] == ["ac", "bc"]',
+        '{"a": step}.a == 7 and (error or "none") == "none" and ("x" if cost > 1 else "y") == "y"',
     ],
 )
 def test_a_condition_is_met(text: str) -> None:
@@ -104,16 +108,16 @@ def test_missing_values_are_null(text: str) -> None:
         ('text.upper()', 1, 'call'),
         ('len(text, 3)', 1, 'len takes 1 values, not 2'),
         ('2 ** 9', 1, 'a power cannot be used here'),
-        ('[x for x in tools]', 1, '`for` outside'),
-        ('any(x for x in tools for y in x)', 4, 'only one'),
-        ('any(cost for cost in tools)', 4, 'something else'),
+        ('{x for x in tools}', 1, '`for` in braces'),
+        ('any(x for x, y in tools)', 1, 'one name'),
+        ('any(cost for cost in tools)', 1, 'something else'),
         ('any(x for x in tools) and x', 27, "no 'x'"),
         ('lambda: 1', 1, 'an inline function'),
         ('(y := 3)', 2, '`:=`'),
         ('f"{cost}"', 1, 'a string with embedded values'),
         ('tools[0:1]', 1, 'a part of a list'),
         ('cost is 3', 1, 'compares with null'),
-        ('1 if cost else 2', 1, '`if`'),
+        ('{**data}', 1, 'an object of this kind'),
         ('b"x" == text', 1, 'this kind of constant'),
         ('not ' * 40 + 'true', 125, 'nested too deeply'),
         ('(' * 300, 200, ''),

@@ -1,4 +1,4 @@
-"""Comparisons, arithmetic and functions of conditions, on JSON values; null in, null out."""
+"""Comparisons and arithmetic of expressions, on JSON values; null in, null out."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from pydantic import BaseModel
 
 MAX_JOINED = 1_000_000
 """Maximum number of characters in a concatenated string."""
+MAX_BITS = 1_024
+"""Maximum size of a whole number."""
 CHARACTERS_PER_VALUE = 200
 """Number of characters of a string that count as one value."""
 
 
 class EvaluationError(Exception):
-    """A condition that cannot be evaluated; `str(error)` says why."""
+    """An expression that cannot be evaluated; `str(error)` says why."""
 
 
 def get_item(value: Any, key: Any) -> Any:
@@ -44,11 +46,11 @@ def comparison_cost(left: Any, right: Any, limit: int) -> int:
     return _deep(left, limit) + _deep(right, limit)
 
 
-def call_cost(values: Sequence[Any], limit: int) -> int:
-    """Return how many values a function inspects: the items of its list, or all in the two it compares."""
-    if len(values) == 2:
+def call_cost(values: Sequence[Any], limit: int, *, deep: bool) -> int:
+    """Return how many values a function inspects: the items of its lists, or all inside them."""
+    if deep and len(values) == 2:
         return comparison_cost(values[0], values[1], limit)
-    return sum(map(_shallow, values))
+    return sum(_deep(value, limit) if deep else _shallow(value) for value in values)
 
 
 def _shallow(value: Any) -> int:
@@ -75,15 +77,20 @@ def _deep(value: Any, limit: int) -> int:
 
 
 def calculate(operation: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
-    """Return the result of arithmetic on two numbers, or of joining two strings."""
+    """Return the result of arithmetic on two numbers, or of joining two texts or two lists."""
     if left is None or right is None:
         return None
+    if operation is operator.add and isinstance(left, list | tuple) and isinstance(right, list | tuple):
+        return [*left, *right]
     if operation is operator.add and are_strings(left, right):
         if len(left) + len(right) > MAX_JOINED:
             raise EvaluationError('the text would be too long')
     elif not (is_number(left) and is_number(right)):
         raise EvaluationError(f'it cannot work with {kind_of(left)} and {kind_of(right)}')
-    return operation(left, right)
+    result = operation(left, right)
+    if isinstance(result, int) and result.bit_length() > MAX_BITS:
+        raise EvaluationError('the number would be too large')
+    return result
 
 
 def null_safe(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
@@ -106,7 +113,8 @@ def null_safe(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]
     return compare_values
 
 
-def _contains(whole: Any, part: Any) -> bool:
+def contains(whole: Any, part: Any) -> bool:
+    """Return whether a text, a list or an object has a part, an item or a field."""
     if isinstance(whole, str):
         if not isinstance(part, str):
             raise EvaluationError(f'it cannot look for {kind_of(part)} in a text')
@@ -123,45 +131,6 @@ def require_list(value: Any) -> Sequence[Any]:
     if not isinstance(value, list | tuple):
         raise EvaluationError(f'it needs a list, not {kind_of(value)}')
     return value
-
-
-def _length(value: Any) -> int:
-    return len(value) if isinstance(value, str | Mapping) else len(require_list(value))
-
-
-def _lower(value: Any) -> str:
-    if not isinstance(value, str):
-        raise EvaluationError(f'lower needs text, not {kind_of(value)}')
-    return value.lower()
-
-
-def _starts(value: Any, start: Any) -> bool:
-    if not are_strings(value, start):
-        raise EvaluationError(f'starts needs two texts, not {kind_of(value)} and {kind_of(start)}')
-    return bool(value.startswith(start))
-
-
-def _absolute(value: Any) -> Any:
-    return abs(_numbers([value])[0])
-
-
-def _extreme(pick: Callable[[Sequence[Any]], Any]) -> Callable[..., Any]:
-    def find(*values: Any) -> Any:
-        numbers = _numbers(require_list(values[0]) if len(values) == 1 else values)
-        return pick(numbers) if numbers else None
-
-    return find
-
-
-def _sum(values: Any) -> Any:
-    return sum(_numbers(require_list(values)))
-
-
-def _numbers(values: Sequence[Any]) -> Sequence[Any]:
-    wrong = next((value for value in values if not is_number(value)), None)
-    if wrong is not None or None in values:
-        raise EvaluationError(f'it needs numbers, not {kind_of(wrong)}')
-    return values
 
 
 def is_number(value: Any) -> bool:
@@ -220,21 +189,8 @@ COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.LtE: operator.le,
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
-    ast.In: lambda part, whole: _contains(whole, part),
-    ast.NotIn: lambda part, whole: not _contains(whole, part),
+    ast.In: lambda part, whole: contains(whole, part),
+    ast.NotIn: lambda part, whole: not contains(whole, part),
 }
 ORDERINGS = (operator.lt, operator.le, operator.gt, operator.ge)
 CONSTANTS = {'true': True, 'false': False, 'null': None}
-FUNCTIONS: dict[str, tuple[Callable[..., Any], int, int]] = {
-    'len': (_length, 1, 1),
-    'lower': (_lower, 1, 1),
-    'contains': (_contains, 2, 2),
-    'starts': (_starts, 2, 2),
-    'abs': (_absolute, 1, 1),
-    'min': (_extreme(min), 1, 100),
-    'max': (_extreme(max), 1, 100),
-    'sum': (_sum, 1, 1),
-    'any': (lambda values: any(require_list(values)), 1, 1),
-    'all': (lambda values: all(require_list(values)), 1, 1),
-}
-"""The functions available, and how many arguments they take. Null arguments give null."""

@@ -1,4 +1,4 @@
-"""ConditionCompiler: compiles a condition's syntax tree into functions; rejects unsupported syntax."""
+"""Compiler: compiles an expression's syntax tree into functions; rejects unsupported syntax."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from engine.errors import InvalidInput
-from engine.runtime.debugger.condition_values import (
+from engine.expressions.functions import FUNCTIONS
+from engine.expressions.values import (
     ARITHMETIC,
     COMPARISONS,
     CONSTANTS,
-    FUNCTIONS,
     EvaluationError,
     calculate,
     call_cost,
@@ -21,14 +20,15 @@ from engine.runtime.debugger.condition_values import (
     get_item,
     is_missing,
     is_present,
+    kind_of,
     null_safe,
     require_list,
 )
 
 MAX_DEPTH = 30
-"""Maximum nesting depth of a condition's parts."""
+"""Maximum nesting depth of an expression's parts."""
 MAX_STEPS = 10_000
-"""Maximum number of parts evaluated per result; a condition that needs more is aborted."""
+"""Maximum number of parts evaluated per result; an expression that needs more is aborted."""
 MAX_ITEMS = 100_000
 """Maximum number of values these parts inspect: items of lists, fields of records, pieces of text."""
 
@@ -59,16 +59,29 @@ class Evaluation:
 Part = Callable[[Evaluation], Any]
 
 
-def condition_error(column: int, problem: str) -> InvalidInput:
-    """Return the error for a condition, with its position; columns count from 1."""
-    return InvalidInput({'when': f'column {column}: {problem}'})
+class ExpressionError(ValueError):
+    """An expression that cannot be parsed, or uses what is not there.
+
+    Attributes:
+        column: where, from 1; 0 if it is not known.
+        line: the line of a template, from 1.
+    """
+
+    def __init__(self, problem: str, column: int = 0, line: int = 1) -> None:
+        self.problem, self.column, self.line = problem, column, line
+        super().__init__(f'column {column}: {problem}' if column else problem)
 
 
-class ConditionCompiler:
-    """Compiles the output of Python's parser into functions; rejects all syntax not handled here."""
+class Compiler:
+    """Compiles the output of Python's parser into functions; rejects all syntax not handled here.
 
-    def __init__(self, source: str, names: Collection[str]) -> None:
-        """`names` are the available names."""
+    Args:
+        names: the available names.
+        source: the text, for columns; '' if the tree was made otherwise.
+        local: the names of variables, which are looked up in the evaluation.
+    """
+
+    def __init__(self, names: Collection[str], source: str = '', local: Sequence[str] = ()) -> None:
         self._known = names
         self._source, self._indent = (
             source.strip().encode('utf-8', 'replace'),
@@ -76,10 +89,10 @@ class ConditionCompiler:
         )
         self.names: set[str] = set()
         self.fields: dict[str, int] = {}
-        self._local: list[str] = []
+        self._local: list[str] = list(local)
 
     def read(self, node: ast.expr, depth: int = 0) -> Part:
-        """Return a function that computes the node's value. Raises `InvalidInput`."""
+        """Return a function that computes the node's value. Raises `ExpressionError`."""
         if depth > MAX_DEPTH:
             raise self._unsupported(node, 'it is nested too deeply')
         evaluate = self._read(node, depth + 1)
@@ -92,15 +105,17 @@ class ConditionCompiler:
 
         return part
 
-    def _read(self, node: ast.expr, depth: int) -> Part:
+    def _read(self, node: ast.expr, depth: int) -> Part:  # noqa: PLR0911  (one for each kind of node)
         match node:
             case ast.Constant(value=bool() | int() | float() | str() | None as value):
                 return lambda run: value
             case ast.Name(id=name):
                 return self._name(node, name)
-            case ast.Attribute() | ast.Subscript(slice=ast.expr()) | ast.List() | ast.Tuple():
+            case ast.Attribute() | ast.Subscript(slice=ast.expr()) | ast.List() | ast.Tuple() | ast.Dict():
                 return self._structure(node, depth)
-            case ast.BoolOp() | ast.UnaryOp() | ast.BinOp():
+            case ast.ListComp(elt=item, generators=loops):
+                return self._list(node, item, loops, depth)
+            case ast.BoolOp() | ast.UnaryOp() | ast.BinOp() | ast.IfExp():
                 return self._operation(node, depth)
             case ast.Compare():
                 return self._comparison(node, depth)
@@ -120,12 +135,21 @@ class ConditionCompiler:
             case ast.List(elts=items) | ast.Tuple(elts=items):
                 parts = [self.read(item, depth) for item in items]
                 return lambda run: [part(run) for part in parts]
+            case ast.Dict(keys=keys, values=values) if None not in keys:
+                pairs = [
+                    (self.read(key, depth), self.read(value, depth))
+                    for key, value in zip(keys, values, strict=True)
+                    if key
+                ]
+                return lambda run: {_field_name(key(run)): value(run) for key, value in pairs}
         raise self._unsupported(node)
 
     def _operation(self, node: ast.expr, depth: int) -> Part:
         match node:
             case ast.BoolOp(op=kind, values=values):
                 return _bool_op(isinstance(kind, ast.Or), [self.read(value, depth) for value in values])
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return _choose(*(self.read(part, depth) for part in (test, body, orelse)))
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 part = self.read(operand, depth)
                 return lambda run: not part(run)
@@ -142,7 +166,8 @@ class ConditionCompiler:
             value = CONSTANTS[name]
             return lambda run: value
         if name not in self._known:
-            raise self._unsupported(node, f'there is no {name!r}; available: {", ".join(self._known)}')
+            available = ', '.join((*self._known, *self._local))
+            raise self._unsupported(node, f'there is no {name!r}; available: {available}')
         self.names.add(name)
         return lambda run: run.context.value(name)
 
@@ -177,70 +202,111 @@ class ConditionCompiler:
         return compare
 
     def _call(self, node: ast.expr, name: str, args: Sequence[ast.expr], depth: int) -> Part:
-        if name in ('any', 'all') and len(args) == 1 and isinstance(args[0], ast.GeneratorExp):
-            return self._each(name, args[0], depth)
+        match args:
+            case [ast.GeneratorExp(elt=item, generators=loops)] if name in ('any', 'all'):
+                return self._search(name, node, item, loops, depth)
         if name not in FUNCTIONS:
             raise self._unsupported(node, f'there is no function {name!r}; available: {", ".join(FUNCTIONS)}')
-        function, least, most = FUNCTIONS[name]
-        if not least <= len(args) <= most:
-            takes = f'{least}' if least == most else f'{least} or more'
+        function = FUNCTIONS[name]
+        if not function.least <= len(args) <= function.most:
+            takes = f'{function.least}' if function.least == function.most else f'{function.least} or more'
             raise self._unsupported(node, f'{name} takes {takes} values, not {len(args)}')
-        parts = [self.read(arg, depth) for arg in args]
+        parts = [
+            self._list(node, arg.elt, arg.generators, depth)
+            if isinstance(arg, ast.GeneratorExp)
+            else self.read(arg, depth)
+            for arg in args
+        ]
+        act, is_deep = function.call, function.deep
 
         def call(run: Evaluation) -> Any:
             values = [part(run) for part in parts]
             if any(value is None for value in values):
                 return None
             if name != 'len':
-                run.spend(call_cost(values, run.items))
-            return function(*values)
+                run.spend(call_cost(values, run.items, deep=is_deep))
+            return act(*values)
 
         return call
 
-    def _each(self, name: str, node: ast.GeneratorExp, depth: int) -> Part:
-        match node.generators:
-            case [ast.comprehension(target=ast.Name(id=local), iter=items, ifs=ifs, is_async=0)]:
-                pass
-            case _:
-                raise self._unsupported(node, 'only one `for name in list` is allowed')
-        if local in self._known or local in CONSTANTS or local in FUNCTIONS:
-            raise self._unsupported(node, f'{local!r} already means something else')
-        source = self.read(items, depth)
-        self._local.append(local)
-        filters = [self.read(item, depth) for item in ifs]
-        answer = self.read(node.elt, depth)
-        self._local.pop()
+    def _search(
+        self, name: str, node: ast.expr, item: ast.expr, loops: Sequence[ast.comprehension], depth: int
+    ) -> Part:
+        """Return what looks for the first item that decides an `any` or `all`."""
+        answers = self._each(node, item, loops, depth)
+        return lambda run: any(answers(run)) if name == 'any' else all(answers(run))
 
-        def search(run: Evaluation) -> bool:
-            items = source(run)
-            run.spend(len(items) if isinstance(items, Mapping) else 0)
-            answers = _answers(run, local, [] if items is None else require_list(items), filters, answer)
-            return any(answers) if name == 'any' else all(answers)
+    def _list(self, node: ast.expr, item: ast.expr, loops: Sequence[ast.comprehension], depth: int) -> Part:
+        items = self._each(node, item, loops, depth)
+        return lambda run: list(items(run))
 
-        return search
+    def _each(
+        self, node: ast.expr, item: ast.expr, loops: Sequence[ast.comprehension], depth: int
+    ) -> Callable[[Evaluation], Iterator[Any]]:
+        """Return what yields a value for each item of a list, or of several lists inside each other."""
+        levels: list[tuple[Part, str, list[Part]]] = []
+        for loop in loops:
+            if not isinstance(loop.target, ast.Name) or loop.is_async:
+                raise self._unsupported(node, 'write `for name in list`, with one name')
+            local = loop.target.id
+            self.check_local(local, node)
+            source = self.read(loop.iter, depth)
+            self._local.append(local)
+            levels.append((source, local, [self.read(test, depth) for test in loop.ifs]))
+        answer = self.read(item, depth)
+        del self._local[len(self._local) - len(levels) :]
 
-    def _unsupported(self, node: ast.expr, problem: str = '') -> InvalidInput:
+        def values(run: Evaluation) -> Iterator[Any]:
+            before = dict(run.local)
+            try:
+                for _ in _bindings(run, levels):
+                    yield answer(run)
+            finally:
+                run.local = before
+
+        return values
+
+    def check_local(self, name: str, node: ast.expr) -> None:
+        """Refuse a variable that hides something. Raises `ExpressionError`."""
+        if name in self._known or name in CONSTANTS or name in FUNCTIONS:
+            raise self._unsupported(node, f'{name!r} already means something else')
+
+    def _unsupported(self, node: ast.expr, problem: str = '') -> ExpressionError:
         named = node.op if isinstance(node, ast.BinOp | ast.UnaryOp) else node
         word = SYNTAX_NAMES.get(type(named), type(named).__name__)
-        return condition_error(self._column(node), problem or f'{word} cannot be used here')
+        line = getattr(node, 'lineno', 1)
+        return ExpressionError(problem or f'{word} cannot be used here', self._column(node), line)
 
     def _column(self, node: ast.expr) -> int:
+        if not self._source:
+            return 0
         # Python's columns count bytes.
         before = self._source[: getattr(node, 'col_offset', 0)]
         return len(before.decode('utf-8', 'ignore')) + self._indent + 1
 
 
-def _answers(
-    run: Evaluation, local: str, items: Sequence[Any], filters: list[Part], answer: Part
-) -> Iterator[bool]:
-    before = dict(run.local)
-    try:
-        for item in items:
-            run.local[local] = item
-            if all(part(run) for part in filters):
-                yield bool(answer(run))
-    finally:
-        run.local = before
+def _bindings(run: Evaluation, levels: Sequence[tuple[Part, str, list[Part]]]) -> Iterator[None]:
+    """Set the variables of loops inside each other to one combination of items after the other."""
+    if not levels:
+        yield
+        return
+    (source, local, tests), *inner = levels
+    items = source(run)
+    run.spend(len(items) if isinstance(items, Mapping) else 0)
+    for item in () if items is None else require_list(items):
+        run.local[local] = item
+        if all(test(run) for test in tests):
+            yield from _bindings(run, inner)
+
+
+def _choose(test: Part, body: Part, orelse: Part) -> Part:
+    return lambda run: body(run) if test(run) else orelse(run)
+
+
+def _field_name(value: Any) -> str:
+    if not isinstance(value, str):
+        raise EvaluationError(f'the name of a field is a text, not {kind_of(value)}')
+    return value
 
 
 def _index(inner: Part, key: Part) -> Part:
@@ -248,8 +314,13 @@ def _index(inner: Part, key: Part) -> Part:
 
 
 def _bool_op(is_or: bool, parts: list[Part]) -> Part:
-    def evaluate(run: Evaluation) -> bool:
-        return any(part(run) for part in parts) if is_or else all(part(run) for part in parts)
+    def evaluate(run: Evaluation) -> Any:
+        value: Any = None
+        for part in parts:
+            value = part(run)
+            if bool(value) is is_or:
+                break
+        return value
 
     return evaluate
 
@@ -281,16 +352,14 @@ SYNTAX_NAMES: dict[type[ast.AST], str] = {
     ast.Invert: '`~`',
     ast.UAdd: '`+` before a number',
     ast.Lambda: 'an inline function',
-    ast.IfExp: '`if`',
-    ast.Dict: 'an object',
+    ast.Dict: 'an object of this kind',
     ast.JoinedStr: 'a string with embedded values',
     ast.Subscript: 'a part of a list',
     ast.Call: 'a call of this kind',
     ast.Constant: 'this kind of constant',
-    ast.GeneratorExp: '`for` outside of any and all',
-    ast.ListComp: '`for` outside of any and all',
-    ast.SetComp: '`for` outside of any and all',
-    ast.DictComp: '`for` outside of any and all',
+    ast.GeneratorExp: '`for` outside of a list or a function',
+    ast.SetComp: '`for` in braces',
+    ast.DictComp: '`for` in braces',
     ast.Set: 'a set',
     ast.Starred: '`*` before a value',
     ast.NamedExpr: '`:=`',

@@ -1,0 +1,1 @@
+"""Expressions: a small language on JSON values, without side effects and with bounded work."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from statistics import fmean
 
-from engine.experiments.answer.cases import CaseScores, score_of
+from engine.experiments.answer.cases import ScoreTable, score_of
 from engine.experiments.answer.levels import alpha_at_end, holm
 from engine.experiments.answer.records import (
     Answer,
@@ -19,6 +19,7 @@ from engine.experiments.answer.records import (
     VariantSummary,
 )
 from engine.experiments.answer.sequential import EarlyStop
+from engine.experiments.answer.tables import find_front
 from engine.experiments.answer.words import describe, describe_all
 
 
@@ -45,6 +46,7 @@ def find_answer(design: Design, cells: Iterable[CellResult], *, cut_short: bool 
     return Answer(
         variants=tuple(summaries.values()),
         comparisons=tuple(comparisons),
+        front=find_front(tuple(summaries.values()), design.measures[0]),
         best=best.variant if best else '',
         text=describe_all(design, main, summaries),
     )
@@ -65,7 +67,7 @@ def _summary(design: Design, variant: str, cells: Sequence[CellResult]) -> Varia
 
 
 def _score_summary(measure: str, variant: str, cells: Sequence[CellResult]) -> ScoreSummary:
-    scores = CaseScores.of(cells, measure)
+    scores = ScoreTable.of(cells, measure)
     means = scores.means(variant)
     return ScoreSummary(
         measure=measure,
@@ -83,7 +85,7 @@ class _Comparer:
         self, design: Design, measure: Measure, cells: Sequence[CellResult], cut_short: bool
     ) -> None:
         self._design, self._measure, self._cut_short = design, measure, cut_short
-        self._scores = CaseScores.of(cells, measure.name)
+        self._scores = ScoreTable.of(cells, measure.name)
         self._cells = cells
         self._cases = {
             name: dict.fromkeys(cell.case for cell in cells if cell.variant == name)

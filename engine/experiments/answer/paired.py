@@ -18,6 +18,8 @@ from engine.experiments.answer.levels import fewest_cases
 
 RESAMPLES = 9_999
 """Resamples of an interval; also of a p value, which is exact up to 13 cases."""
+ROUNDING = 1e-12
+"""Differences that are this close, by their size, are equal."""
 POWER = 0.8
 MAX_CASES = 100_000
 """Maximum number of cases that are said to be needed."""
@@ -33,7 +35,7 @@ def interval(differences: Sequence[float] | Differences) -> tuple[float, float]:
     If all differences are equal, they are the interval.
     """
     sample = np.asarray(differences, dtype=np.float64)
-    if len(sample) < 2 or np.ptp(sample) == 0:
+    if len(sample) < 2 or np.ptp(sample) <= ROUNDING * np.abs(sample).max():
         return float(sample.mean()), float(sample.mean())
     bounds = stats.bootstrap(
         (sample,),

@@ -1,0 +1,5 @@
+"""Charts as files: the format, and the pattern that a file becomes."""
+
+from engine.charts.pattern import ChartPattern as ChartPattern
+from engine.charts.pattern import load_chart as load_chart
+from engine.charts.source import ChartSource as ChartSource

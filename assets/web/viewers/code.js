@@ -25,5 +25,15 @@ export default {
       this.$el.setAttribute("aria-label", label || "");
       this.$el.scrollTop = 0;
     },
+    reveal(before, after) { // the rows with these numbers; 0 is none
+      for (const row of this.$el.querySelectorAll(".revealed")) row.classList.remove("revealed");
+      const rows = [...this.$el.querySelectorAll("tr")].filter((row) => {
+        const numbers = [...row.querySelectorAll(".number")].map((cell) => Number(cell.dataset.number));
+        return (before && numbers.length > 1 && numbers[0] === before) || (after && numbers.at(-1) === after);
+      });
+      for (const row of rows) row.classList.add("revealed");
+      const row = rows.at(-1); // only this list scrolls, not the page
+      if (row) this.$el.scrollTo({ top: row.offsetTop - (this.$el.clientHeight - row.offsetHeight) / 2, left: 0 });
+    },
   },
 };

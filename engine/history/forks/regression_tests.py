@@ -121,13 +121,14 @@ def compare_outcome(
 ) -> RegressionResult:
     """Check a run against the expectations; `shape` is the pattern's current chart."""
     paths = {state.path for state in shape.states}
-    misses = tuple(_failures(test.expect, view, answer, steps, paths))
+    misses = tuple(expectation_failures(test.expect, view, answer, steps, paths))
     return RegressionResult(misses=misses, steps=len(steps), parted=_first_divergence(test.recorded, steps))
 
 
-def _failures(
+def expectation_failures(
     expect: Expectations, view: View, answer: Any, steps: Sequence[Transition], paths: Collection[str]
 ) -> Iterator[RegressionFailure]:
+    """Yield the expectations that a run does not meet; `paths` are the states of its chart."""
     if expect.status and view.status is not expect.status:
         came = f'{view.status}{f": {why}" if (why := view.stopped or view.error) else ""}'
         yield RegressionFailure(what='status', wanted=expect.status, came=came, step=view.seq)

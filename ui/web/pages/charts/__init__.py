@@ -1,0 +1,1 @@
+"""Charts as files: their list, the editor, and the difference of two versions."""

@@ -1,0 +1,1 @@
+"""Two versions of a chart: on one diagram, in words, and as texts."""

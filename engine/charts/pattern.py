@@ -48,6 +48,10 @@ class Plan:
     roles: Any
     facts: Mapping[str, Part]
     on_retry: Action | None
+    reads: frozenset[str]
+    """The fields of memory that expressions and templates read."""
+    writes: frozenset[str]
+    """Those that steps write."""
 
     def build(self, pattern: Pattern) -> Build:
         """Return the beginning of a chart. Raises `PatternError`."""
@@ -144,18 +148,25 @@ class _Loader:
         language = Language(file, memory, self._note)
         steps = StepCompiler(language, self._tree.line)
         states = StateCompiler(language, steps, AgentCompiler(language, records.record))
-        plan = Plan(
-            states=states.states(file.states, ('states',), ()),
-            edges=states.edges(file.transitions, ('transitions',), (), file.states),
-            roles=self._roles(language, states),
-            facts={name: language.value(value, ('facts', name)) for name, value in file.facts.items()},
-            on_retry=steps.action(file.on_retry, ('on_retry',)),
-        )
+        build_states = states.states(file.states, ('states',), ())
+        build_edges = states.edges(file.transitions, ('transitions',), (), file.states)
+        roles = self._roles(language, states)
+        facts = {name: language.value(value, ('facts', name)) for name, value in file.facts.items()}
+        on_retry = steps.action(file.on_retry, ('on_retry',))
         for name, listed in file.actions.items():
             if name not in steps.used:
                 steps.steps(listed, ('actions', name), ())
         for name, guard in file.guards.items():
             language.expression(guard.if_, ('guards', name))
+        plan = Plan(
+            states=build_states,
+            edges=build_edges,
+            roles=roles,
+            facts=facts,
+            on_retry=on_retry,
+            reads=frozenset(language.reads),
+            writes=frozenset(language.writes),
+        )
         digest = hashlib.sha256(self._text.encode()).hexdigest()[:12]
         return {
             'name': file.chart,

@@ -56,7 +56,7 @@ class StepCompiler:
     """
 
     def __init__(self, language: Language, line_of: Callable[[Place], int]) -> None:
-        self._language, self._line_of = language, line_of
+        self.language, self._line_of = language, line_of
         self._open: list[str] = []
         self._count = 0
         self.used: set[str] = set()
@@ -80,7 +80,7 @@ class StepCompiler:
         return do
 
     def _step(self, step: Step, path: Place, local: Local) -> Doer:
-        language = self._language
+        language = self.language
         self._count += 1
         if self._count > MAX_COMPILED:
             language.note(path, f'the actions have more than {MAX_COMPILED:,} steps')
@@ -133,23 +133,23 @@ class StepCompiler:
             case 'increment':
                 return self._writes(step.increment or {}, (*path, 'increment'), local, _incrementer)
             case 'remove':
-                target = compile_target(self._language, step.remove or '', (*path, 'remove'), local)
+                target = compile_target(self.language, step.remove or '', (*path, 'remove'), local)
                 if target and not target.keys:
-                    self._language.note((*path, 'remove'), 'name an item of a list or a field of an object')
+                    self.language.note((*path, 'remove'), 'name an item of a list or a field of an object')
                 return target.remove if target and target.keys else _idle
             case 'do':
                 return self.steps(step.do or (), (*path, 'do'), local)
         return self._named(step.action or '', (*path, 'action'), local)
 
     def _named(self, name: str, path: Place, local: Local) -> Doer:
-        actions = self._language.file.actions
+        actions = self.language.file.actions
         if name not in actions:
-            self._language.note(
+            self.language.note(
                 path, f'there is no action {name!r}; available: {", ".join(actions) or "none"}'
             )
             return _idle
         if name in self._open:
-            self._language.note(path, f'action {name!r} is a part of itself')
+            self.language.note(path, f'action {name!r} is a part of itself')
             return _idle
         self.used.add(name)
         self._open.append(name)
@@ -162,8 +162,8 @@ class StepCompiler:
     ) -> Doer:
         doers: list[Doer] = []
         for text, value in values.items():
-            target = compile_target(self._language, text, (*path, text), local)
-            part = self._language.value(value, (*path, text), local)
+            target = compile_target(self.language, text, (*path, text), local)
+            part = self.language.value(value, (*path, text), local)
             if target is not None:
                 doers.append(writer(target, part))
 

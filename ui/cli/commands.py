@@ -148,6 +148,10 @@ PANELS: dict[str, dict[str, Verb | Noun]] = {
                 'traffic': 'catalog.traffic:traffic',
             },
         ),
+        'chart': Noun(
+            'Write patterns as chart files.',
+            {'schema': 'catalog.chart_schema:schema'},
+        ),
         'tool': Noun(
             'List and test the tools that agents can use.',
             {'list': 'catalog.tool:list_tools', 'show': 'catalog.tool:show', 'test': 'catalog.tool:test'},

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from engine.charts.compiling.scope import NAMES
 from engine.charts.compiling.templates import compile_template, is_template
 from engine.charts.format import ChartFile
-from engine.charts.reading import Place
+from engine.charts.reading import Path
 from engine.expressions.compiler import Compiler, Evaluation, ExpressionError, Part
 from engine.expressions.expression import Expression, parse_expression
 from engine.statechart.memory import Memory
@@ -26,7 +26,7 @@ Local = tuple[str, ...]
 class Note(Protocol):
     """Notes a problem at a place in the file, or in a line of the text there."""
 
-    def __call__(self, path: Place, problem: str, inner: int = 1) -> None:
+    def __call__(self, path: Path, problem: str, inner: int = 1) -> None:
         """Note it."""
 
 
@@ -50,7 +50,7 @@ class Language:
         """The fields of memory that are read."""
 
     def expression(
-        self, text: str, path: Place, local: Local = (), names: Sequence[str] = tuple(NAMES)
+        self, text: str, path: Path, local: Local = (), names: Sequence[str] = tuple(NAMES)
     ) -> Expression | None:
         """Return an expression; None, and a problem, if it is wrong."""
         try:
@@ -61,14 +61,12 @@ class Language:
         self._check(expression.tree, path, expression.fields)
         return expression
 
-    def part(self, text: str, path: Place, local: Local = (), names: Sequence[str] = tuple(NAMES)) -> Part:
+    def part(self, text: str, path: Path, local: Local = (), names: Sequence[str] = tuple(NAMES)) -> Part:
         """Return what computes an expression."""
         expression = self.expression(text, path, local, names)
         return expression.part if expression else nothing
 
-    def template(
-        self, text: str, path: Place, local: Local = (), names: Sequence[str] = tuple(NAMES)
-    ) -> Part:
+    def template(self, text: str, path: Path, local: Local = (), names: Sequence[str] = tuple(NAMES)) -> Part:
         """Return what gives the text of a template."""
         if not is_template(text):
             return lambda run: text
@@ -81,7 +79,7 @@ class Language:
             self._check(tree, path, reader.fields)
         return part
 
-    def value(self, value: Any, path: Place, local: Local = ()) -> Part:
+    def value(self, value: Any, path: Path, local: Local = ()) -> Part:
         """Return what computes a value: of a text, an expression, or a template if it has `{{`."""
         if isinstance(value, str):
             return self.template(value, path, local) if is_template(value) else self.part(value, path, local)
@@ -94,7 +92,7 @@ class Language:
         return lambda run: value
 
     def loop(
-        self, text: str, path: Place, local: Local = (), names: Sequence[str] = tuple(NAMES)
+        self, text: str, path: Path, local: Local = (), names: Sequence[str] = tuple(NAMES)
     ) -> tuple[str, Part]:
         """Return the variable and the list of `item in list`."""
         match = LOOP.fullmatch(text)
@@ -107,12 +105,12 @@ class Language:
             self.note(path, error.problem)
         return match[1], self.part(match[2], path, local, names)
 
-    def condition(self, text: str, path: Place, local: Local = ()) -> Part:
+    def condition(self, text: str, path: Path, local: Local = ()) -> Part:
         """Return what answers a guard by name, or an expression."""
         named = self.file.guards.get(text.strip())
         return self.part(named.if_, ('guards', text.strip()), ()) if named else self.part(text, path, local)
 
-    def _check(self, tree: ast.expr, path: Place, fields: Mapping[str, int]) -> None:
+    def _check(self, tree: ast.expr, path: Path, fields: Mapping[str, int]) -> None:
         """Note names that are not there, as far as they can be known."""
         known = self.memory.model_fields
         for name, column in fields.items():

@@ -12,7 +12,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from engine.charts.compiling.language import Language, Local
 from engine.charts.compiling.scope import NAMES
-from engine.charts.reading import Place
+from engine.charts.reading import Path
 from engine.expressions.compiler import Compiler, Evaluation, ExpressionError, Part
 from engine.expressions.expression import parse_expression
 from engine.expressions.values import EvaluationError, kind_of
@@ -57,7 +57,7 @@ def first_problem(error: ValidationError) -> str:
     return problem if place == 'parameters' else f'{place}: {problem}'
 
 
-def compile_target(language: Language, text: str, path: Place, local: Local) -> Target | None:
+def compile_target(language: Language, text: str, path: Path, local: Local) -> Target | None:
     """Return a place in memory; None, and a problem, if there is none."""
     try:
         tree = parse_expression(ROOT + text, tuple(NAMES), local).tree

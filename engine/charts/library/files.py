@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from engine.charts.library.records import ChartVersion
+from engine.charts.reading import MAX_FILE
 from engine.configuration.code_version import digest_of
 from engine.errors import EngineError, EntryChanged, InvalidInput, UnknownPattern, UnknownVersion
 from engine.host.replacing import locked, replace_file
 
 SUFFIX: Final = '.chart.yaml'
-MAX_BYTES: Final = 256 * 1024
-NAME = re.compile(r'[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*')
+NAME = re.compile(r'[a-z][a-z0-9-]*')
 MAX_NAME = 60
 VERSION = re.compile(r'([0-9]{1,9})-([0-9a-f]{12})')
 Stamp = tuple[int, int, int]
@@ -162,7 +162,7 @@ def check_name(name: str) -> None:
     if not is_name(name):
         raise InvalidInput(
             {
-                'name': f'must be lower-case words with hyphens between, such as two-writers,'
+                'name': f'must be lower-case letters, digits and hyphens, such as two-writers,'
                 f' of at most {MAX_NAME} characters, not {name[:80]!r}'
             }
         )
@@ -189,9 +189,9 @@ def stamps_in(folder: Path) -> dict[str, Stamp]:
 def read_chart(path: Path) -> str:
     """Return the text of a file. Raises `FileNotFoundError`, `InvalidInput`: it is too long, or no text."""
     with _said(path), path.open('rb') as file:
-        content = file.read(MAX_BYTES + 1)
-    if len(content) > MAX_BYTES:
-        raise InvalidInput({f'{path}:1': f'it has more than {MAX_BYTES // 1024} KB'})
+        content = file.read(MAX_FILE + 1)
+    if len(content) > MAX_FILE:
+        raise InvalidInput({f'{path}:1': f'it has more than {MAX_FILE // 1024} KB'})
     try:
         return content.decode('utf-8')
     except UnicodeDecodeError as error:

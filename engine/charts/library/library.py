@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,13 +10,13 @@ from typing import Final
 
 from engine.charts.library.files import SUFFIX, ChartFiles, Stamp, is_name, read_chart, stamps_in
 from engine.charts.library.records import ChartInfo, ChartText, ChartVersion
+from engine.charts.pattern import load_chart
 from engine.configuration.catalog import Catalog
 from engine.configuration.code_version import digest_of
 from engine.errors import EngineError, Fault, InvalidInput, PatternError, UnknownPattern, UnknownVersion
+from engine.host.home import home_folder
 from engine.statechart.pattern import Pattern
 
-Load = Callable[[str, str], type[Pattern]]
-"""Makes a pattern of a text and the name of its chart. Raises `InvalidInput`: `{'NAME:LINE': problem}`."""
 MAX_CLASSES: Final = 200
 """Maximum number of earlier versions that are kept as classes."""
 
@@ -43,7 +43,6 @@ class ChartLibrary:
     """
 
     catalog: Catalog
-    load: Load
     folder: Path | None = None
     """None if this program keeps no charts."""
     folders: Sequence[Path] = ()
@@ -61,6 +60,10 @@ class ChartLibrary:
         if self.folder is None:
             raise EngineError('this program keeps no charts')
         return ChartFiles(self.folder)
+
+    def has_changed(self) -> bool:
+        """Whether `look` would notice anything; takes one look at the folders."""
+        return next(self._changed(), None) is not None
 
     def look(self) -> list[Noticed]:
         """Return the files that have changed since they were last looked at. Blocks."""
@@ -205,7 +208,7 @@ class ChartLibrary:
         """Return the pattern that a text describes. Raises `InvalidInput`."""
         version = digest_of(text.encode())
         if (name, version) not in self._classes:
-            pattern = self.load(text, name)
+            pattern = load_chart(text, name=f'{name}{SUFFIX}')
             pattern.version = version
             while len(self._classes) >= MAX_CLASSES:
                 del self._classes[next(iter(self._classes))]
@@ -248,6 +251,11 @@ class ChartLibrary:
     def _path(self, name: str) -> Path:
         here = (path for path in self._seen if path.name == f'{name}{SUFFIX}')
         return next(here, None) or self.files.path(name)
+
+
+def charts_folder() -> Path:
+    """Return the folder of the charts of this installation."""
+    return home_folder() / 'charts'
 
 
 def faults_of(path: Path, error: InvalidInput) -> tuple[Fault, ...]:

@@ -1,4 +1,4 @@
-"""Charts as plain data and as files: what a person writes, and what changed between two versions."""
+"""Charts as files: the format, and the pattern that a file becomes."""
 
 from engine.charts.format import chart_schema as chart_schema
 from engine.charts.pattern import ChartPattern as ChartPattern

@@ -149,8 +149,17 @@ PANELS: dict[str, dict[str, Verb | Noun]] = {
             },
         ),
         'chart': Noun(
-            'Write patterns as chart files.',
-            {'schema': 'catalog.chart_schema:schema'},
+            'List, check and save charts that are files, and manage their versions.',
+            {
+                'list': 'catalog.chart:list_charts',
+                'show': 'catalog.chart:show',
+                'check': 'catalog.chart:check',
+                'save': 'catalog.chart:save',
+                'versions': 'catalog.chart:versions',
+                'restore': 'catalog.chart:restore',
+                'remove': 'catalog.chart:remove',
+                'schema': 'catalog.chart_schema:schema',
+            },
         ),
         'tool': Noun(
             'List and test the tools that agents can use.',

@@ -12,14 +12,16 @@ import sys
 import traceback
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Protocol
 
 from engine.acp import ExternalAgents
 from engine.configuration import Configuration, load_configuration
-from engine.errors import EngineError, Fault, PatternError, UnknownPattern
+from engine.configuration.code_version import code_version
+from engine.errors import EngineError, Fault, PatternError, UnknownPattern, UnknownVersion
 from engine.models.protocol import Model
 from engine.models.registry import ModelRegistry
 from engine.records.jsonable import describe_error
@@ -36,6 +38,18 @@ TRACE_REASON = (
     'this run was imported from a trace that another program recorded: it can be viewed and compared,'
     ' but no pattern here can run it'
 )
+
+
+class Versioned(Protocol):
+    """What was started with a version of a pattern: a run, or a question of one."""
+
+    @property
+    def pattern(self) -> str:
+        """The name of the pattern."""
+
+    @property
+    def version(self) -> str:
+        """Its version; '' is any."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -57,6 +71,8 @@ class Catalog:
     """MCP servers; their tools appear in `tools` once they have been listed."""
 
     def __post_init__(self) -> None:
+        for pattern in self.patterns.values():
+            _set_version(pattern)
         self.agents = _agents(self.configuration)
         self.registry = ModelRegistry(self.models, self.configuration, agents=self.agents)
         self.mcp = McpServers(self.configuration.servers, self.tools, self.configuration.missing_servers)
@@ -118,8 +134,37 @@ class Catalog:
                 value = secret_filter.redact_value(value)
         return value
 
-    def pattern(self, name: str) -> type[Pattern]:
-        """Return the pattern with that name or alias. Raises `UnknownPattern`."""
+    def pattern(self, name: str, version: str = '') -> type[Pattern]:
+        """Return the pattern with that name or alias, as it is today or of that version.
+
+        Raises:
+            UnknownPattern: `UnknownVersion` if it no longer has that version.
+        """
+        today = self._today(name)
+        if version and version != today.version:
+            raise UnknownVersion(name, version, today.version)
+        return today
+
+    def pattern_of(self, run: Versioned) -> type[Pattern]:
+        """Return the pattern that a run goes on with: of its own version, if that is still there.
+
+        A pattern in Python has only today's code, which then takes the place of the run's.
+
+        Raises:
+            UnknownPattern
+        """
+        try:
+            return self.pattern(run.pattern, run.version)
+        except UnknownVersion:
+            return self._today(run.pattern)
+
+    def find_of(self, run: Versioned) -> type[Pattern] | None:
+        """Return the pattern that a run goes on with, if it exists here."""
+        with suppress(UnknownPattern):
+            return self.pattern_of(run)
+        return None
+
+    def _today(self, name: str) -> type[Pattern]:
         if name not in self.patterns:
             for pattern in self.patterns.values():
                 if name in pattern.aliases:
@@ -151,6 +196,7 @@ class Catalog:
         existing = self.patterns.get(pattern.name)
         if existing is not None and existing is not pattern:
             raise PatternError(pattern.name, f'{existing.__module__} already has a pattern of this name')
+        _set_version(pattern)
         self.patterns[pattern.name] = pattern
 
     def _load(self, path: Path, module: str) -> None:
@@ -173,6 +219,11 @@ class Catalog:
     def _add(self, kind: str, entries: dict[str, Any], name: str, entry: Any) -> None:
         if entries.setdefault(name, entry) is not entry:
             raise EngineError(f'there is already a {kind} {name!r}')
+
+
+def _set_version(pattern: type[Pattern]) -> None:
+    if 'version' not in vars(pattern):  # It may have its base's.
+        pattern.version = code_version(pattern)
 
 
 def _agents(configuration: Configuration) -> ExternalAgents:

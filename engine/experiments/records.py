@@ -18,8 +18,9 @@ MAX_NAME, MAX_CASE = 200, 200
 """Maximum numbers of characters of a name, and of the id of a case."""
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
 Direction = Literal['higher', 'lower']
-State = Literal['running', 'paused', 'done', 'cancelled', 'failed']
-"""`failed`: it cannot go on, and its `reason` says why; runs that failed are results."""
+State = Literal['running', 'paused', 'scoring', 'done', 'cancelled', 'failed']
+"""`scoring`: the runs that were made are scored again, and no more start. `failed`: it cannot go on, and its
+`reason` says why; runs that failed are results."""
 
 
 class UnknownExperiment(EngineError):
@@ -48,6 +49,8 @@ class ScorerSpec:
     settings: Mapping[str, Any] = field(default_factory=dict)
     better: Direction = 'higher'
     """Which scores are better."""
+    worth: Annotated[float, Field(gt=0)] | None = None
+    """The smallest difference that matters; by default a twentieth of the scale."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,10 +90,18 @@ class Experiment:
     digest: Annotated[str, COMPUTED] = ''
     """Of the scorers with which its runs are to be scored: others mean scoring them again."""
 
+    parts: Annotated[Mapping[str, Mapping[str, str]], COMPUTED] = field(default_factory=dict)
+    """By variant, digests of what decides its runs: what has changed since is told by them."""
+
     @property
     def is_over(self) -> bool:
-        """Whether no more of its runs will start."""
-        return self.state not in ('running', 'paused')
+        """Whether nothing more is done for it."""
+        return self.state in ('done', 'cancelled', 'failed')
+
+    @property
+    def private(self) -> bool:
+        """Whether only its author and administrators can see it, like its runs."""
+        return self.base.private
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, Protocol
 
 from engine.configuration.catalog import Catalog
+from engine.experiments.records import Experiment
 from engine.history.bundle.importer import Imported
 from engine.host.clock import Clock
 from engine.journal.retention_policy import Retention
 from engine.operations.connections import Agents, Endpoints, McpServers
+from engine.operations.experimenting import Datasets, Experimenting, ExperimentResult
 from engine.operations.forking import Forking
 from engine.operations.reading import Checking, Reading
 from engine.operations.rehearsing import Rehearsing
@@ -58,6 +60,14 @@ class Conductor(Reading, Steering, Forking, Annotating, Retaining, Checking, Reh
         """Merges the work of agents into their projects."""
 
     @property
+    def experiments(self) -> Experimenting:
+        """Variants of a workflow, run on the same cases."""
+
+    @property
+    def datasets(self) -> Datasets:
+        """The cases of experiments."""
+
+    @property
     def endpoints(self) -> Endpoints:
         """The endpoints of models."""
 
@@ -94,6 +104,15 @@ class Conductor(Reading, Steering, Forking, Annotating, Retaining, Checking, Reh
             UnknownPattern
             JournalError: `JournalConflict` if there is already a run with that id.
             InvalidInput: names the field, which may be one the pattern does not have.
+        """
+
+    @operation(Role.OPERATOR, by_hand='start_experiment')
+    async def experiment(self, experiment: Experiment) -> ExperimentResult:
+        """Start an experiment, wait until it is over, and return its result.
+
+        Raises:
+            UnknownPattern, UnknownDataset
+            InvalidInput: names the field, the variant or the case.
         """
 
     @operation(Role.VIEWER, by_hand='get_run')
@@ -149,7 +168,7 @@ class RunHandle:
     async def result(self) -> RunResult:
         """Wait until the run has ended. Raises `UnknownRun`; `InvalidInput` if its memory no longer fits."""
         outcome = await self.conductor.result(self.id)
-        pattern = self.conductor.catalog.find((await self.info()).pattern)
+        pattern = self.conductor.catalog.find_of(await self.info())
         memory = pattern.Memory if pattern else UntypedMemory
         return RunResult(
             status=outcome.status,

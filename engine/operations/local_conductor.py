@@ -11,6 +11,9 @@ from typing import Any, BinaryIO, Self
 from engine.configuration.catalog import Catalog
 from engine.configuration.connections import CatalogAgents, CatalogEndpoints, CatalogServers
 from engine.errors import InvalidInput
+from engine.experiments.experiments import Experiments
+from engine.experiments.planning import Bound
+from engine.experiments.records import Experiment
 from engine.history.bundle.importer import Imported
 from engine.history.bundle.redaction import Redaction
 from engine.history.bundle.store import BundleStore
@@ -29,6 +32,7 @@ from engine.journal.protocol import Journal
 from engine.journal.retention_policy import Retention
 from engine.models import endpoints_file
 from engine.operations.conductor import RunHandle
+from engine.operations.experimenting import ExperimentResult, run_experiment
 from engine.operations.rehearsal import Rehearsals
 from engine.records import Launch, RunId, RunInfo
 from engine.runtime.activity import Services
@@ -183,6 +187,8 @@ class LocalConductor:
         self.save_test = tests.save_test
         self.check = tests.check
         self.rehearse = Rehearsals(self.catalog, self.journal).rehearse
+        self.experiments = Experiments(self, self._bound, is_alive)
+        self.datasets = self.experiments.datasets
 
     async def __aenter__(self) -> Self:
         return self
@@ -197,6 +203,7 @@ class LocalConductor:
             grace: until it is done, calls in flight to real models may finish and are journaled; by default
                 they are cut off, and repeated by the process that continues the runs.
         """
+        await self.experiments.close()
         self.feed.close()
         try:
             await self._live.release(grace)
@@ -222,7 +229,7 @@ class LocalConductor:
             self.catalog.add(launch)
             launch = launch.name
         launch = Launch.build(launch, parameters, values)
-        pattern = self.catalog.pattern(launch.pattern)
+        pattern = self.catalog.pattern(launch.pattern, launch.version)
         await self.services.scheduler.wait_for_turn()
         replayed_run = await self._find_replayed(pattern.name, RunId(launch.replay))
         workflow = pattern(
@@ -246,6 +253,10 @@ class LocalConductor:
         await self._live.create(info, chart, state)
         return RunHandle(info.id, self)
 
+    async def experiment(self, experiment: Experiment) -> ExperimentResult:
+        """Start an experiment, wait until it is over, and return its result."""
+        return await run_experiment(self, experiment)
+
     def handle(self, run: RunId) -> RunHandle:
         """Return a handle to an existing run."""
         return RunHandle(run, self)
@@ -261,6 +272,14 @@ class LocalConductor:
     ) -> list[Imported]:
         """Import the runs in a bundle or a file of traces; see `history.traces.importer.import_runs`."""
         return await import_runs(self._bundles, file, progress=progress)
+
+    async def _bound(self, launch: Launch) -> Bound:
+        """Return what a run uses at most."""
+        rehearsal = await self.rehearse(
+            launch.pattern, launch.parameters, stubs=launch.stubs or None, models=launch.models, seconds=0
+        )
+        most = rehearsal.cost.most
+        return Bound(calls=most.calls, tokens=most.tokens, dollars=most.dollars)
 
     async def _find_replayed(self, pattern: str, run: RunId) -> RunInfo | None:
         """Return the run to replay. Raises `UnknownRun`, `InvalidInput`."""

@@ -49,11 +49,11 @@ from ui.web.pages.inbox import page as inbox
 from ui.web.pages.launch import page as launch
 from ui.web.pages.launch.simulator import page as simulator
 from ui.web.pages.notifications import page as notifications
-from ui.web.pages.runs.report import page as report
 from ui.web.pages.run import page as run
 from ui.web.pages.run.merging import page as review
 from ui.web.pages.run.wall import page as wall
 from ui.web.pages.runs import page as runs
+from ui.web.pages.runs.report import page as report
 from ui.web.pages.schedules import page as schedules
 from ui.web.pages.settings import page as settings_page
 from ui.web.pages.settings.style import page as style

@@ -8,7 +8,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from engine.errors import EngineError, InvalidInput
+from engine.errors import EngineError, FilesUnavailable, InvalidInput, JournalUnavailable
 from engine.experiments.records import Score, ScorerSpec, digest_of
 from engine.experiments.scorers.base import Bench, Evidence, Judged, Scorer
 from engine.experiments.scorers.facts import Contains, Equal, Number, Regex, Schema, StatusScorer
@@ -80,7 +80,11 @@ def scorers_digest(specs: Sequence[ScorerSpec]) -> str:
 
 
 async def score_run(scorers: Mapping[str, Scorer], evidence: Evidence) -> dict[str, Score]:
-    """Score a run by all scorers; one that fails leaves it not scored, with the reason."""
+    """Score a run by all scorers; one that fails leaves it not scored, with the reason.
+
+    Raises:
+        JournalUnavailable, FilesUnavailable: worth trying again.
+    """
     has_failed = evidence.info.status is not Status.DONE
     return {
         name: await _score(scorer, replace(evidence, key=f'{evidence.key}/{name}'))
@@ -92,6 +96,8 @@ async def score_run(scorers: Mapping[str, Scorer], evidence: Evidence) -> dict[s
 async def _score(scorer: Scorer, evidence: Evidence) -> Score:
     try:
         return await scorer.score(evidence)
+    except (JournalUnavailable, FilesUnavailable):
+        raise
     except EngineError as error:
         return Score(reason=str(error))
     except Exception as error:  # whatever a run has answered, one scorer must not end the experiment

@@ -60,11 +60,12 @@ class Evidence:
     fold: Fold
     """The run at its end."""
     steps: Sequence[Transition]
+    """All its steps, if a scorer reads them."""
     bench: Bench
     cell: str = ''
     """The cell of the run."""
     key: str = ''
-    """Names this scoring: that of a judge's run derives from it."""
+    """Names this scoring: the id of a judge's run derives from it."""
     private: bool = False
     """Whether the runs of judges are private."""
     other: Evidence | None = None
@@ -107,6 +108,13 @@ class Scorer(FrozenModel, ABC):
 
     judges_failures: ClassVar[bool] = False
     """Whether it also scores runs that failed or were cancelled."""
+    reads_steps: ClassVar[bool] = False
+    """Whether it needs the steps of a run."""
+
+    @property
+    def compares(self) -> bool:
+        """Whether it compares a run with that of the first variant."""
+        return False
 
     @abstractmethod
     async def score(self, evidence: Evidence) -> Score:

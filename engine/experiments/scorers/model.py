@@ -9,7 +9,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from engine.errors import ToolError
-from engine.experiments.records import Score
+from engine.experiments.records import Score, digest_of
 from engine.experiments.scorers.base import Evidence
 from engine.experiments.scorers.facts import AnswerScorer
 from engine.records import Launch, Status
@@ -33,6 +33,12 @@ class Model(AnswerScorer):
     expectation: bool = True
     """Whether the judge sees what the case expects."""
 
+    @property
+    @override
+    def compares(self) -> bool:
+        """Whether it compares a run with that of the first variant."""
+        return self.compare
+
     @override
     async def score(self, evidence: Evidence) -> Score:
         if self.compare and evidence.is_first:
@@ -44,7 +50,7 @@ class Model(AnswerScorer):
             raise ToolError(f'the run that it is compared with is {other.info.status}')
         parameters = self._parameters(evidence, self.text(other) if self.compare and other else '')
         outcome = await evidence.bench.judge(
-            evidence.key,
+            digest_of(evidence.key),
             Launch(
                 pattern=JUDGE,
                 parameters=parameters,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field
 from typing_extensions import override
@@ -22,6 +22,8 @@ MAX_PATHS = 200
 
 class PathScorer(Scorer):
     """Whether all conditions on the way of a run hold; what is left out is not asked for."""
+
+    reads_steps: ClassVar[bool] = True
 
     visited: list[str] = Field(default_factory=list, max_length=MAX_PATHS)
     """States that it has to enter."""

@@ -7,7 +7,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
 from pydantic import Field, field_validator
 from typing_extensions import override
@@ -35,6 +35,8 @@ def scorer(function: F) -> F:
 
 class Python(Scorer):
     """Asks a function of one's own."""
+
+    reads_steps: ClassVar[bool] = True
 
     function: str = Field(min_length=3, max_length=400)
     """Its module and name: `my_scorers:is_polite`."""

@@ -44,7 +44,7 @@ RUN_SHEETS = (
     *('run/files', 'run/strip', 'run/report', 'run/panels'),
     *(f'panels/{path.stem}' for path in sorted((STYLES / 'panels').glob('*.css'))),
     *('run/stepping', 'run/artifacts', 'pages/forks', 'pages/traffic', 'pages/compare', 'pages/wall'),
-    *('pages/simulator', 'pages/rehearsal', 'pages/difference', 'pages/style'),
+    *('pages/simulator', 'pages/rehearsal', 'pages/difference', 'pages/editor', 'pages/style'),
 )
 """Those of pages with recorded runs (`of_runs`), after the others; with one for each panel."""
 

@@ -31,7 +31,7 @@ def register(backend: Backend) -> None:
         conductor = backend()
         try:
             info = await conductor.info(RunId(run))
-            pattern, shape = conductor.catalog.pattern(info.pattern), await conductor.shape(info.id)
+            pattern, shape = conductor.catalog.pattern_of(info), await conductor.shape(info.id)
             last = await _open_until(conductor, info)
             requested = parse_number(at)
             step = last if requested is None else min(requested, last)

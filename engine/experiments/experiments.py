@@ -1,0 +1,379 @@
+"""Experiments: starts, continues, steers and reads experiments in a conductor's journal."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+
+from engine.errors import EngineError, EntryChanged, EventRefused, JournalError, UnknownRun
+from engine.experiments.answer import find_answer
+from engine.experiments.answer.records import Answer
+from engine.experiments.host import Host
+from engine.experiments.library import Library
+from engine.experiments.marking import Agreement, Marking, Pairing
+from engine.experiments.planning import Bound, Plan, PlannedRun, Planner, changes_since
+from engine.experiments.records import Cell, Experiment, Mark, ScorerSpec, UnknownExperiment
+from engine.experiments.runner import Runner, design_of, results_of
+from engine.experiments.scorers import read_scorers, scorers_digest
+from engine.experiments.store import ExperimentStore
+from engine.records import Launch, RunInfo, Status
+from engine.runtime.run_factory import ACTOR
+
+log = logging.getLogger('hemicycle')
+LEASE_SECONDS = 20.0
+"""How long a process is taken to run an experiment after its last sign of life."""
+HEARTBEAT_SECONDS = 5.0
+ADOPTION_SECONDS = 2.0
+"""Seconds between looks for experiments that nobody runs."""
+Seen = Callable[[Experiment], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellPage:
+    """The cells of an experiment that have changed since a cursor."""
+
+    cells: tuple[Cell, ...]
+    cursor: float
+    """Give it as `since` to get what changes afterwards."""
+    planned: int
+    """How many runs there are to be, of all variants together."""
+
+
+class Experiments:
+    """The experiments of a conductor, which makes their runs.
+
+    Args:
+        host: the conductor.
+        bound: returns what a run uses at most.
+        is_alive: whether the process of that name is still alive; see `LocalConductor`.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        bound: Callable[[Launch], Awaitable[Bound]],
+        is_alive: Callable[[str], bool],
+    ) -> None:
+        self._host, self._bound, self._is_alive = host, bound, is_alive
+        self._store = ExperimentStore(host.journal.documents)
+        self.datasets = Library(host.journal.documents, host.clock)
+        self._marking = Marking(host, self._store, self.datasets)
+        self._runners: dict[str, asyncio.Task[None]] = {}
+        """The experiments that run in this process."""
+        self._seen: Seen = lambda experiment: True
+
+    def seen_by(self, can_see: Callable[[Experiment], bool]) -> Experiments:
+        """Return the experiments of a person who may see these."""
+        narrowed = object.__new__(Experiments)
+        vars(narrowed).update(vars(self), _seen=can_see)
+        return narrowed
+
+    async def list(self) -> list[Experiment]:
+        """Return all experiments, newest first."""
+        return [item for item in await self._store.experiments.list(newest=True) if self._seen(item)]
+
+    async def get(self, experiment: str) -> Experiment:
+        """Return an experiment by its id. Raises `UnknownExperiment`."""
+        found = await self._store.experiments.get(experiment)
+        if not self._seen(found):
+            raise UnknownExperiment(experiment)
+        return found
+
+    async def plan(self, experiment: Experiment) -> Plan:
+        """Return what an experiment would do. Raises as `add`."""
+        pinned, planner = await self._prepare(experiment)
+        reusable, changed = await self._reusable(pinned, planner)
+
+        def count() -> int:
+            return sum(reusable(planned) is not None for planned in planner.runs()) if pinned.after else 0
+
+        reused = await asyncio.to_thread(count)
+        per_variant = len(planner.cases) * pinned.repeats
+        bounds = [await self._bound(launch) for launch in planner.sample_launches().values()]
+        runs = per_variant * len(pinned.variants) - reused
+        share = runs / (per_variant * len(pinned.variants))
+        return Plan(
+            cases=len(planner.cases),
+            runs=runs,
+            reused=reused,
+            bound=Bound(
+                calls=_total([bound.calls for bound in bounds], per_variant * share),
+                tokens=_total([bound.tokens for bound in bounds], per_variant * share),
+                dollars=_total([bound.dollars for bound in bounds], per_variant * share),
+            ),
+            changed=changed,
+        )
+
+    async def add(self, experiment: Experiment) -> Experiment:
+        """Store an experiment and start it.
+
+        Raises:
+            UnknownPattern, UnknownDataset, UnknownExperiment
+            InvalidInput: names the field, the variant or the case.
+        """
+        pinned, planner = await self._prepare(experiment)
+        started = replace(
+            pinned,
+            id=experiment.id or uuid.uuid4().hex[:12],
+            state='running',
+            reason='',
+            created=self._host.clock.now(),
+            author=ACTOR.get(),
+            digest=scorers_digest(pinned.scorers),
+            parts=await asyncio.to_thread(planner.parts),
+        )
+        await self._store.experiments.write([started])
+        await self._adopt(started)
+        return started
+
+    async def cells(self, experiment: str, since: float = 0.0) -> CellPage:
+        """Return the cells that have changed after a cursor, in that order. Raises `UnknownExperiment`."""
+        found = await self.get(experiment)
+        changed = await self._store.cells_since(experiment, since)
+        cases = await self._count_cases(found)
+        return CellPage(
+            cells=tuple(changed),
+            cursor=changed[-1].changed if changed else since,
+            planned=cases * len(found.variants) * found.repeats,
+        )
+
+    async def answer(self, experiment: str) -> Answer:
+        """Return what the runs so far say of the variants. Raises `UnknownExperiment`."""
+        found = await self.get(experiment)
+        results = results_of(await self._store.cells.list(about=experiment))
+        design = design_of(found, await self._count_cases(found))
+        return await asyncio.to_thread(find_answer, design, results)
+
+    async def pause(self, experiment: str) -> Experiment:
+        """Start no more runs; those under way go on. Raises `UnknownExperiment`, `EventRefused`."""
+        return await self._steer(experiment, 'pause', {'running'}, state='paused')
+
+    async def resume(self, experiment: str) -> Experiment:
+        """Go on after a pause. Raises `UnknownExperiment`, `EventRefused`."""
+        resumed = await self._steer(experiment, 'resume', {'paused'}, state='running')
+        await self._adopt(resumed)
+        return resumed
+
+    async def cancel(self, experiment: str, reason: str = '') -> Experiment:
+        """Stop an experiment and cancel its runs under way. Raises `UnknownExperiment`, `EventRefused`."""
+        cancelled = await self._steer(
+            experiment, 'cancel', {'running', 'paused', 'scoring'}, state='cancelled', reason=reason
+        )
+        for cell in await self._store.cells.list(about=experiment, state='running'):
+            if not cell.reused:
+                with suppress(EventRefused, UnknownRun):
+                    await self._host.cancel(cell.run, 'its experiment was cancelled')
+        return cancelled
+
+    async def rescore(self, experiment: str, scorers: Sequence[ScorerSpec] = ()) -> Experiment:
+        """Score all runs again, with other scorers if some are given; no run is made.
+
+        Raises:
+            UnknownExperiment, InvalidInput
+            EventRefused: its runs are still being made.
+        """
+        specs = tuple(scorers)
+        read_scorers(specs)
+
+        def edit(stored: Experiment) -> Experiment:
+            kept = specs or stored.scorers
+            digest = scorers_digest(kept) + uuid.uuid4().hex[:8]  # Judges are asked again.
+            return replace(stored, scorers=kept, digest=digest)
+
+        scored = await self._steer(experiment, 'rescore', {'done', 'cancelled'}, edit, state='scoring')
+        await self._adopt(scored)
+        return scored
+
+    async def remove(self, experiment: str) -> None:
+        """Remove an experiment; its runs stay. Raises `UnknownExperiment`, `EventRefused`."""
+        found = await self.get(experiment)
+        if not found.is_over:
+            raise EventRefused(experiment, 'remove', f'it is {found.state}: cancel it first')
+        await self._store.remove(experiment)
+
+    async def mark(
+        self,
+        experiment: str,
+        cell: str,
+        *,
+        over: str = '',
+        value: float | None = None,
+        comment: str = '',
+    ) -> Mark:
+        """Store what a person thinks of a run, and score it by that. Raises as `get`, and `InvalidInput`."""
+        mark = Mark(cell=cell, over=over, value=value, comment=comment)
+        return await self._marking.mark(await self.get(experiment), mark)
+
+    async def marks(self, experiment: str) -> Sequence[Mark]:
+        """Return people's marks, oldest first. Raises `UnknownExperiment`."""
+        await self.get(experiment)
+        return await self._store.marks.list(about=experiment)
+
+    async def to_mark(self, experiment: str, limit: int = 10) -> Sequence[Pairing]:
+        """Return runs that the caller has not marked, without their variants. Raises `UnknownExperiment`."""
+        return await self._marking.to_mark(await self.get(experiment), limit)
+
+    async def agreement(self, experiment: str) -> Sequence[Agreement]:
+        """Return how far each scorer agrees with people's marks. Raises `UnknownExperiment`."""
+        return await self._marking.agreement(await self.get(experiment))
+
+    async def run(self) -> None:
+        """Go on with all experiments that no process runs, until cancelled."""
+        while True:
+            try:
+                for state in ('running', 'scoring', 'paused'):
+                    for found in await self._store.experiments.list(state=state):
+                        await self._adopt(found)
+            except JournalError as error:
+                log.warning('experiments wait for the journal: %s', error)
+            await self._host.clock.sleep(ADOPTION_SECONDS)
+
+    async def close(self) -> None:
+        """Stop making runs; another process, or the next one, goes on."""
+        tasks = [*self._runners.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _prepare(self, experiment: Experiment) -> tuple[Experiment, Planner]:
+        """Check an experiment, and return it with the version of its dataset."""
+        read_scorers(experiment.scorers)
+        base = experiment.base.change({})
+        if experiment.budget:
+            experiment.budget.check()
+        dataset = await self.datasets.get(experiment.dataset)
+        version = dataset.version(experiment.version)
+        pinned = replace(experiment, base=base, dataset=dataset.id, version=version.id)
+        cases = await self.datasets.cases(dataset.id, version.id, split=experiment.split)
+        planner = Planner(pinned, cases, self._host.catalog)
+        await asyncio.to_thread(planner.check)
+        if experiment.after:
+            await self.get(experiment.after)
+        return pinned, planner
+
+    async def _reusable(
+        self, experiment: Experiment, planner: Planner
+    ) -> tuple[Callable[[PlannedRun], Cell | None], dict[str, tuple[str, ...]]]:
+        """Return what finds a run of an earlier experiment for a planned one, and what has changed since."""
+        if not experiment.after:
+            return lambda planned: None, {}
+        with suppress(UnknownExperiment):
+            before = await self._store.experiments.get(experiment.after)
+            made: dict[str, Cell] = {}
+            for cell in await self._store.cells.list(about=experiment.after, state='scored'):
+                if cell.status is Status.DONE and await self._is_there(cell):
+                    made[cell.print] = cell
+            changed = await asyncio.to_thread(changes_since, before.parts, planner)
+            return lambda planned: made.get(planned.cell.print), changed
+        return lambda planned: None, {}
+
+    async def _is_there(self, cell: Cell) -> bool:
+        try:
+            info: RunInfo = await self._host.info(cell.run)
+        except UnknownRun:
+            return False
+        return not info.deleted
+
+    async def _count_cases(self, experiment: Experiment) -> int:
+        try:
+            if not experiment.split:
+                return (await self.datasets.get(experiment.dataset)).version(experiment.version).cases
+            return len(
+                await self.datasets.cases(experiment.dataset, experiment.version, split=experiment.split)
+            )
+        except EngineError:  # The dataset has been removed.
+            cells = await self._store.cells.list(about=experiment.id)
+            return len({cell.case for cell in cells})
+
+    async def _steer(
+        self,
+        experiment: str,
+        event: str,
+        states: set[str],
+        edit: Callable[[Experiment], Experiment] = lambda stored: stored,
+        **values: str,
+    ) -> Experiment:
+        await self.get(experiment)
+
+        def change(stored: Experiment) -> Experiment:
+            if stored.state not in states:
+                raise EventRefused(experiment, event, f'it is {stored.state}')
+            changed: Experiment = replace(edit(stored), **values)  # type: ignore[arg-type]
+            return changed
+
+        return await self._store.change(experiment, change)
+
+    async def _adopt(self, experiment: Experiment) -> None:
+        """Run an experiment in this process, unless it or another one does so already."""
+        if experiment.id in self._runners or experiment.is_over or not await self._hold(experiment.id):
+            return
+        task = asyncio.create_task(self._drive(experiment.id), name=f'experiment {experiment.id}')
+        self._runners[experiment.id] = task
+        task.add_done_callback(partial(self._forget, experiment.id))
+
+    def _forget(self, experiment: str, task: asyncio.Task[None]) -> None:
+        self._runners.pop(experiment, None)
+
+    async def _hold(self, experiment: str) -> bool:
+        now, owner = self._host.clock.now(), self._host.owner
+        return await self._store.take_lease(
+            experiment, owner, now, now + LEASE_SECONDS, is_dead=lambda other: not self._is_alive(other)
+        )
+
+    async def _still_holds(self, experiment: str) -> bool:
+        try:
+            return await self._hold(experiment)
+        except JournalError:  # Nobody else can take it while the journal is away.
+            return True
+
+    async def _drive(self, experiment: str) -> None:
+        """Run an experiment to its end, as long as this process holds it."""
+        try:
+            while True:
+                try:
+                    await self._run_once(experiment)
+                    return
+                except (UnknownExperiment, EventRefused):
+                    return  # It was removed, or this process is closing.
+                except JournalError as error:
+                    log.warning('experiment %s waits: %s', experiment, error)
+                    await self._host.clock.sleep(ADOPTION_SECONDS)
+                    if not await self._still_holds(experiment):
+                        return
+                except EngineError as error:
+                    failed = partial(replace, state='failed', reason=str(error))
+                    await self._store.change(experiment, failed)
+                    return
+        finally:
+            with suppress(JournalError):
+                await self._store.release_lease(experiment, self._host.owner)
+
+    async def _run_once(self, experiment: str) -> None:
+        found = await self._store.experiments.get(experiment)
+        cases = await self.datasets.cases(found.dataset, found.version, split=found.split)
+        planner = await asyncio.to_thread(Planner, found, cases, self._host.catalog)
+        reusable, _ = await self._reusable(found, planner)
+        runner = Runner(self._host, self._store, planner, reusable)
+        await self._while_held(experiment, asyncio.ensure_future(runner.run()))
+
+    async def _while_held(self, experiment: str, work: asyncio.Future[None]) -> None:
+        try:
+            while not work.done():
+                await asyncio.wait([work], timeout=HEARTBEAT_SECONDS)
+                if not work.done() and not await self._still_holds(experiment):
+                    raise EntryChanged('experiment-lease', experiment)
+            await work
+        finally:
+            work.cancel()
+            await asyncio.gather(work, return_exceptions=True)
+
+
+def _total(each: Sequence[float | None], times: float) -> float | None:
+    """Return the sum for all variants; None if one is not known."""
+    known = [amount for amount in each if amount is not None]
+    return sum(known) * times if len(known) == len(each) else None

@@ -1,0 +1,226 @@
+"""Experiments in one process: planned, run, scored, steered, continued, and what has changed run again."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import pytest
+
+from engine import Budget, EventRefused, InvalidInput, LocalConductor
+from engine.experiments.datasets import Case
+from engine.experiments.records import Experiment, ScorerSpec, UnknownExperiment, Variant
+from engine.journal import MemoryJournal
+from engine.records import Launch, RunId, RunQuery, Status
+from tests.support.experiments import Echo
+from tests.support.harness import turns, until
+
+CASES = [Case(id=f'case {n}', parameters={'answer': f'{n} loaves'}, expectation=str(n)) for n in range(8)]
+CONTAINS = ScorerSpec(name='right', kind='contains')
+PATH = ScorerSpec(name='direct', kind='path', settings={'not_visited': ['around']})
+VARIANTS = (
+    Variant(name='as it is'),
+    Variant(name='wrong', change={'parameters': {'answer': 'none'}}),
+    Variant(name='around', change={'parameters': {'detour': True}}),
+)
+
+
+@pytest.fixture
+async def conductor() -> AsyncIterator[LocalConductor]:
+    async with LocalConductor() as conductor:
+        conductor.catalog.add(Echo)
+        await conductor.datasets.save('loaves', CASES)
+        yield conductor
+
+
+def experiment(**values: Any) -> Experiment:
+    given: dict[str, Any] = {
+        'name': 'Loaves',
+        'dataset': 'loaves',
+        'base': Launch(pattern='echo'),
+        'variants': VARIANTS,
+        'scorers': (CONTAINS, PATH),
+    }
+    return Experiment(**(given | values))
+
+
+async def test_every_case_is_run_by_every_variant_and_scored(conductor: LocalConductor) -> None:
+    result = await conductor.experiment(experiment(repeats=2))
+    assert result.experiment.state == 'done' and len(result.cells) == 8 * 3 * 2
+    scores = {
+        variant.name: [
+            (cell.scores['right'].value, cell.scores['direct'].value)
+            for cell in result.cells
+            if cell.variant == variant.name
+        ]
+        for variant in VARIANTS
+    }
+    assert scores == {'as it is': [(1, 1)] * 16, 'wrong': [(0, 1)] * 16, 'around': [(1, 0)] * 16}
+    runs = await conductor.runs(RunQuery(tag=f'experiment:{result.experiment.id}', limit=100))
+    assert {info.id for info in runs.runs} == {cell.run for cell in result.cells}
+    assert result.answer.comparisons[0].standing == 'worse' and 'wrong' in result.answer.text
+    assert [row['variant'] for row in result.records()[:3]] == ['as it is', 'wrong', 'around']
+    frame = result.frame()
+    assert list(frame.columns[:7]) == ['case', 'variant', 'repeat', 'run', 'status', 'right', 'direct']
+
+
+async def test_a_plan_says_what_is_run_before_anything_is(conductor: LocalConductor) -> None:
+    plan = await conductor.experiments.plan(experiment(repeats=2))
+    assert (plan.cases, plan.runs, plan.reused, plan.bound.calls) == (8, 48, 0, 0)
+    assert (await conductor.runs()).total == 0 and await conductor.experiments.list() == []
+
+
+@pytest.mark.parametrize(
+    ('values', 'field'),
+    [
+        ({'dataset': 'rolls'}, ''),
+        ({'split': 'test'}, 'split'),
+        ({'variants': (Variant(name='a', change={'modles': {}}),)}, 'variants.0.change.modles'),
+        ({'variants': (Variant(name='a'), Variant(name='a'))}, 'variants.1.name'),
+        ({'variants': (Variant(name='a', change={'paused': True}),)}, 'variants.0.change.paused'),
+        ({'variants': (Variant(name='a', change={'parameters': {'taks': 1}}),)}, 'cases.case 0.taks'),
+        ({'base': Launch(pattern='echo', title='mine')}, 'base.title'),
+        ({'scorers': (ScorerSpec(name='a', kind='b'),)}, 'scorers.0.kind'),
+        ({'budget': Budget(tokens=-1)}, 'budget.tokens'),
+        ({'base': Launch(pattern='echo', parameters={'task': 3})}, 'cases.case 0.task'),
+    ],
+)
+async def test_an_experiment_that_cannot_work_is_refused_and_the_field_named(
+    conductor: LocalConductor, values: dict[str, Any], field: str
+) -> None:
+    from engine import EngineError
+
+    with pytest.raises(EngineError) as caught:
+        await conductor.experiments.add(experiment(**values))
+    assert not field or field in caught.value.problems  # type: ignore[attr-defined]
+    assert await conductor.experiments.list() == []
+
+
+async def test_a_run_that_fails_is_no_low_score_and_the_rest_goes_on(conductor: LocalConductor) -> None:
+    failing = (Variant(name='as it is'), Variant(name='fails', change={'parameters': {'fails': True}}))
+    result = await conductor.experiment(experiment(variants=failing))
+    failed = [cell for cell in result.cells if cell.variant == 'fails']
+    assert {cell.status for cell in failed} == {Status.FAILED}
+    assert [cell.scores for cell in failed] == [{}] * 8
+    assert result.answer.variants[1].failed == 8 and result.answer.variants[1].scores[0].mean is None
+
+
+async def test_only_what_has_changed_is_run_again(conductor: LocalConductor) -> None:
+    first = await conductor.experiment(experiment(variants=VARIANTS[:2]))
+    changed = (VARIANTS[0], Variant(name='wrong', change={'parameters': {'answer': '7'}}), VARIANTS[2])
+    again = experiment(variants=changed, after=first.experiment.id)
+    plan = await conductor.experiments.plan(again)
+    assert (plan.runs, plan.reused) == (16, 8)
+    assert plan.changed == {'wrong': ('parameters',), 'around': ('new',)}
+    second = await conductor.experiment(again)
+    reused = {cell.run for cell in second.cells if cell.reused}
+    assert reused == {cell.run for cell in first.cells if cell.variant == 'as it is'}
+    assert (await conductor.runs()).total == 16 + 16
+    assert all(cell.scores['right'].value is not None for cell in second.cells)
+
+
+async def test_runs_are_scored_again_by_other_scorers_and_none_is_made(conductor: LocalConductor) -> None:
+    first = await conductor.experiment(experiment())
+    length = ScorerSpec(name='long', kind='regex', settings={'pattern': '.{8}'})
+    await conductor.experiments.rescore(first.experiment.id, [length])
+    await over(conductor, first.experiment.id)
+    page = await conductor.experiments.cells(first.experiment.id)
+    assert all([*cell.scores] == ['long'] for cell in page.cells) and len(page.cells) == 24
+    assert (await conductor.runs()).total == 24
+    since = await conductor.experiments.cells(first.experiment.id, page.cursor)
+    assert since.cells == () and since.cursor == page.cursor and since.planned == 24
+
+
+async def over(conductor: LocalConductor, experiment: str) -> Experiment:
+    async for _ in turns():
+        found = await conductor.experiments.get(experiment)
+        if found.is_over:
+            return found
+    raise AssertionError(f'it is {found.state}')
+
+
+async def test_a_paused_experiment_starts_no_runs_and_goes_on_where_it_was() -> None:
+    journal = MemoryJournal()
+    conductor = LocalConductor(journal)
+    conductor.catalog.add(Echo)
+    await conductor.datasets.save('loaves', CASES)
+    started = await conductor.experiments.add(experiment(at_once=1))
+    await conductor.experiments.pause(started.id)
+    with pytest.raises(EventRefused):
+        await conductor.experiments.pause(started.id)
+    await conductor.experiments.resume(started.id)
+    done = await over(conductor, started.id)
+    assert done.state == 'done' and (await conductor.runs()).total == 24
+    with pytest.raises(EventRefused):
+        await conductor.experiments.cancel(started.id)
+    await conductor.experiments.remove(started.id)
+    with pytest.raises(UnknownExperiment):
+        await conductor.experiments.cells(started.id)
+    assert (await conductor.runs()).total == 24
+    await conductor.close()
+
+
+async def test_a_budget_of_the_whole_ends_it(conductor: LocalConductor) -> None:
+    result = await conductor.experiment(experiment(budget=Budget(seconds=1e-9), at_once=1))
+    assert result.experiment.reason == 'its budget of seconds is used up' or len(result.cells) == 24
+
+
+def orders(cells: Sequence[Any]) -> list[str]:
+    return [cell.case for cell in sorted(cells, key=lambda cell: cell.changed)]
+
+
+async def test_the_variants_of_a_case_run_near_each_other(conductor: LocalConductor) -> None:
+    result = await conductor.experiment(experiment(at_once=3))
+    infos = [await conductor.info(RunId(cell.run)) for cell in result.cells]
+    by_time = [info.tags for info in sorted(infos, key=lambda info: info.created)]
+    cases = [next(tag for tag in tags if tag.startswith('case:')) for tags in by_time]
+    assert [len({*cases[at : at + 3]}) for at in range(0, 24, 3)] == [1] * 8
+
+
+async def test_people_compare_answers_without_knowing_whose_they_are(conductor: LocalConductor) -> None:
+    people = ScorerSpec(name='liked', kind='people', settings={'compare': True})
+    result = await conductor.experiment(experiment(variants=VARIANTS[:2], scorers=(people, CONTAINS)))
+    operations, key = conductor.experiments, result.experiment.id
+    pairings = await operations.to_mark(key, 100)
+    assert len(pairings) == 8
+    for pairing in pairings:
+        value = 1.0 if 'loaves' in pairing.answer else 0.0
+        await operations.mark(key, pairing.cell, over=pairing.over, value=value)
+    assert await operations.to_mark(key) == []
+    cells = (await operations.cells(key)).cells
+    liked = {(cell.variant, cell.scores['liked'].value) for cell in cells}
+    assert liked == {('as it is', 0.5), ('wrong', 0.0)}
+    (agreement,) = await operations.agreement(key)
+    assert (agreement.scorer, agreement.pairs, agreement.alike) == ('right', 8, 1.0)
+    with pytest.raises(InvalidInput):
+        await operations.mark(key, 'nobody', value=1.0)
+
+
+async def test_an_early_stop_leaves_out_what_is_clear() -> None:
+    async with LocalConductor() as conductor:
+        conductor.catalog.add(Echo)
+        cases = [Case(id=str(n), parameters={'answer': str(n)}, expectation=str(n)) for n in range(60)]
+        await conductor.datasets.save('loaves', cases)
+        result = await conductor.experiment(experiment(variants=VARIANTS[:2], stop_early=True, at_once=2))
+    assert result.experiment.reason == 'the answer is clear' and len(result.cells) < 100
+    assert result.answer.comparisons[0].standing == 'worse'
+
+
+async def test_another_process_goes_on_once_the_first_is_dead_and_makes_no_run_twice() -> None:
+    journal, alive = MemoryJournal(), {'one': True}
+    one = LocalConductor(journal, owner='one')
+    two = LocalConductor(journal, owner='two', is_alive=lambda owner: alive.get(owner, False))
+    for conductor in (one, two):
+        conductor.catalog.add(Echo)
+    await one.datasets.save('loaves', CASES)
+    started = await one.experiments.add(experiment(at_once=1))
+    await two.experiments._adopt(started)
+    assert not two.experiments._runners
+    await until(lambda: len(journal._infos) > 2)
+    for task in one.experiments._runners.values():
+        task.cancel()  # as if it was killed: no lease is given back
+    alive['one'] = False
+    await two.experiments._adopt(started)
+    done = await over(two, started.id)
+    assert done.state == 'done' and (await two.runs()).total == 24
+    await two.close()

@@ -1,4 +1,4 @@
-"""Charts as files: the format, and the pattern that a file becomes."""
+"""Charts as plain data and as files: what a person writes, and what changed between two versions."""
 
 from engine.charts.format import ChartFile as ChartFile
 from engine.charts.pattern import ChartPattern as ChartPattern

@@ -20,7 +20,7 @@ MAX_PROBLEMS = 50
 CONTROL = re.compile('[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]')
 """Characters that no text of a chart holds."""
 
-Path = Sequence[str | int]
+Place = Sequence[str | int]
 
 
 class _Loader(QuickLoader):  # type: ignore[misc]
@@ -68,7 +68,7 @@ class Tree:
     def __init__(self, root: yaml.Node) -> None:
         self._root = root
 
-    def line(self, path: Path, inner: int = 1) -> int:
+    def line(self, path: Place, inner: int = 1) -> int:
         """Return the line of a field's name, of an item, or of the nearest enclosing one.
 
         Args:
@@ -82,7 +82,7 @@ class Tree:
             return line + inner - (0 if is_block else 1)
         return line
 
-    def _find(self, path: Path) -> tuple[int, yaml.Node]:
+    def _find(self, path: Place) -> tuple[int, yaml.Node]:
         node, line = self._root, self._root.start_mark.line + 1
         for step in path:
             if isinstance(node, yaml.MappingNode):

@@ -15,7 +15,7 @@ from engine.charts.compiling.language import Language, Local
 from engine.charts.compiling.scope import MAX_ITEMS, MAX_STEPS, Values, evaluation
 from engine.charts.compiling.steps import Action
 from engine.charts.format import State, Until
-from engine.charts.reading import Path
+from engine.charts.reading import Place
 from engine.errors import EngineError, PatternError
 from engine.expressions.compiler import Evaluation, Part
 from engine.expressions.expression import compute
@@ -85,11 +85,11 @@ class AgentCompiler:
         record: returns the record with a name, noting a place if there is none.
     """
 
-    def __init__(self, language: Language, record: Callable[[str, Path], type[BaseModel]]) -> None:
+    def __init__(self, language: Language, record: Callable[[str, Place], type[BaseModel]]) -> None:
         self._language, self._record = language, record
 
     def compile(
-        self, state: State, path: Path, local: Local, actions: Mapping[str, Action | None]
+        self, state: State, path: Place, local: Local, actions: Mapping[str, Action | None]
     ) -> BuildAgent:
         """Return what builds the state."""
         language, spec = self._language, state.agent
@@ -150,7 +150,7 @@ class AgentCompiler:
 
         return build
 
-    def _criteria(self, until: Until, path: Path) -> Criteria:
+    def _criteria(self, until: Until, path: Place) -> Criteria:
         checks = [
             Check(
                 name=item.name,

@@ -12,12 +12,12 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from pydantic_core import PydanticUndefined
 
 from engine.charts.format import ChartFile, FieldType
-from engine.charts.reading import Path
+from engine.charts.reading import Place
 from engine.records.frozen import Form, FrozenModel
 from engine.statechart.memory import Memory
 from engine.statechart.pattern import validation_problems
 
-Note = Callable[[Path, str], None]
+Note = Callable[[Place, str], None]
 """Notes a problem at a place in the file."""
 PLAIN: Mapping[str, Any] = {'string': str, 'integer': int, 'number': float, 'boolean': bool, 'any': Any}
 EMPTY: Mapping[str, Any] = {
@@ -72,7 +72,7 @@ class FieldTypes:
         self._records: dict[str, type[BaseModel]] = {}
         self._open: list[str] = []
 
-    def record(self, name: str, path: Path) -> type[BaseModel]:
+    def record(self, name: str, path: Place) -> type[BaseModel]:
         """Return the record with this name; an empty one, and a problem, if there is none."""
         if name in self._records:
             return self._records[name]
@@ -93,7 +93,7 @@ class FieldTypes:
         return self._records[name]
 
     def model(
-        self, name: str, fields: Mapping[str, FieldType], path: Path, base: type[BaseModel]
+        self, name: str, fields: Mapping[str, FieldType], path: Place, base: type[BaseModel]
     ) -> type[BaseModel]:
         """Return a model with these fields."""
         is_memory = issubclass(base, Memory)
@@ -108,7 +108,7 @@ class FieldTypes:
             declared[each] = (kind, self._info(field, default))
         return create_model(name, __base__=base, **declared)
 
-    def _default(self, name: str, field: FieldType, kind: Any, path: Path, *, is_memory: bool) -> Any:
+    def _default(self, name: str, field: FieldType, kind: Any, path: Place, *, is_memory: bool) -> Any:
         """Return a default, or `PydanticUndefined`."""
         if field.has_default:
             default = field.default
@@ -152,7 +152,7 @@ class FieldTypes:
             json_schema_extra=more or None,
         )
 
-    def _kind(self, field: FieldType, path: Path, *, is_list: bool) -> Any:
+    def _kind(self, field: FieldType, path: Place, *, is_list: bool) -> Any:
         """Return the Python type of a field."""
         for rule, types in FITS.items():
             if rule in field.model_fields_set and field.type not in types:
@@ -160,7 +160,7 @@ class FieldTypes:
         kind = self._bare_kind(field, path, is_list=is_list)
         return kind | None if field.nullable and kind is not Any else kind
 
-    def _bare_kind(self, field: FieldType, path: Path, *, is_list: bool) -> Any:  # noqa: PLR0911  (one a type)
+    def _bare_kind(self, field: FieldType, path: Place, *, is_list: bool) -> Any:  # noqa: PLR0911  (one a type)
         if field.enum:
             return self._choice(field, path)
         match field.type:
@@ -187,7 +187,7 @@ class FieldTypes:
         self._note((*path, 'type'), f'there is no type {field.type!r}; available: {listed}')
         return Any
 
-    def _choice(self, field: FieldType, path: Path) -> Any:
+    def _choice(self, field: FieldType, path: Place) -> Any:
         kind = PLAIN.get(field.type, Any)
         if kind not in (str, int) or not all(isinstance(value, kind) for value in field.enum):
             self._note((*path, 'enum'), 'must hold texts or whole numbers, as the type says')

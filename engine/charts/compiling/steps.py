@@ -12,7 +12,7 @@ from engine.charts.compiling.language import Language, Local
 from engine.charts.compiling.scope import evaluation
 from engine.charts.compiling.targets import Target, adapter, compile_target, first_problem, item_kind
 from engine.charts.format import Step
-from engine.charts.reading import Path
+from engine.charts.reading import Place
 from engine.expressions.compiler import Evaluation, Part
 from engine.expressions.expression import compute
 from engine.expressions.values import EvaluationError, calculate, kind_of, require_list
@@ -55,21 +55,21 @@ class StepCompiler:
         line_of: returns the line of a place in the file.
     """
 
-    def __init__(self, language: Language, line_of: Callable[[Path], int]) -> None:
+    def __init__(self, language: Language, line_of: Callable[[Place], int]) -> None:
         self._language, self._line_of = language, line_of
         self._open: list[str] = []
         self._count = 0
         self.used: set[str] = set()
         """The actions that are used."""
 
-    def action(self, steps: Sequence[Step], path: Path, local: Local = ()) -> Action | None:
+    def action(self, steps: Sequence[Step], path: Place, local: Local = ()) -> Action | None:
         """Return steps as an action; None if there are none."""
         if not steps:
             return None
         name = steps[0].action if len(steps) == 1 and steps[0].action else '.'.join(map(str, path))
         return Action(name, self.steps(steps, path, local), steps)
 
-    def steps(self, steps: Sequence[Step], path: Path, local: Local) -> Doer:
+    def steps(self, steps: Sequence[Step], path: Place, local: Local) -> Doer:
         """Return what does steps one after the other."""
         doers = [self._step(step, (*path, number), local) for number, step in enumerate(steps)]
 
@@ -79,7 +79,7 @@ class StepCompiler:
 
         return do
 
-    def _step(self, step: Step, path: Path, local: Local) -> Doer:
+    def _step(self, step: Step, path: Place, local: Local) -> Doer:
         language = self._language
         self._count += 1
         if self._count > MAX_COMPILED:
@@ -108,7 +108,7 @@ class StepCompiler:
             doer = _repeat(variable, items, doer)
         return self._located(doer, path)
 
-    def _located(self, doer: Doer, path: Path) -> Doer:
+    def _located(self, doer: Doer, path: Place) -> Doer:
         line = self._line_of(path)
 
         def do(memory: Memory, run: Evaluation) -> None:
@@ -124,7 +124,7 @@ class StepCompiler:
 
         return do
 
-    def _verb(self, verb: str, step: Step, path: Path, local: Local) -> Doer:
+    def _verb(self, verb: str, step: Step, path: Place, local: Local) -> Doer:
         match verb:
             case 'set':
                 return self._writes(step.set or {}, (*path, 'set'), local, _setter)
@@ -141,7 +141,7 @@ class StepCompiler:
                 return self.steps(step.do or (), (*path, 'do'), local)
         return self._named(step.action or '', (*path, 'action'), local)
 
-    def _named(self, name: str, path: Path, local: Local) -> Doer:
+    def _named(self, name: str, path: Place, local: Local) -> Doer:
         actions = self._language.file.actions
         if name not in actions:
             self._language.note(
@@ -158,7 +158,7 @@ class StepCompiler:
         return doer
 
     def _writes(
-        self, values: Mapping[str, Any], path: Path, local: Local, writer: Callable[[Target, Part], Doer]
+        self, values: Mapping[str, Any], path: Place, local: Local, writer: Callable[[Target, Part], Doer]
     ) -> Doer:
         doers: list[Doer] = []
         for text, value in values.items():

@@ -28,7 +28,7 @@ from ui.formatting.diagram.overlays import visible_edge
 from ui.formatting.steps import edge_name, edge_text, path_text
 from ui.web.components.dialogs import ask_event
 from ui.web.components.menus import ContextMenu, MenuEntry
-from ui.web.pages.charts.editor.checking import Checked
+from ui.web.pages.charts.checking import Checked
 from ui.web.pages.charts.editor.text import ChartText
 
 MAX_EDGES = 6

@@ -12,7 +12,7 @@ from ui.formatting.values import count
 from ui.web.components.tabs import Tabs
 from ui.web.components.theme import empty_state
 from ui.web.components.widgets import Box, CachedElement, Text
-from ui.web.pages.charts.editor.text import TextProblem
+from ui.web.pages.charts.checking import TextProblem
 from ui.web.pages.shared.rehearsal import draw_cost, draw_findings
 
 PROBLEMS, REHEARSAL, COST = 'Problems', 'Rehearsal', 'Cost'

@@ -12,12 +12,12 @@ from ui.app.backend import Backend
 from ui.web.components.debounce import Debouncer, Pace, create_page_task
 from ui.web.components.theme import button
 from ui.web.components.widgets import Box, Text
+from ui.web.pages.charts.checking import Checked, TextProblem, check_chart, edges_named
 from ui.web.pages.charts.editor.changes import Changes
 from ui.web.pages.charts.editor.chart import ChartPanel
-from ui.web.pages.charts.editor.checking import Checked, check_chart, edges_named
 from ui.web.pages.charts.editor.completion import Completion
 from ui.web.pages.charts.editor.results import Results
-from ui.web.pages.charts.editor.text import ChartText, TextProblem
+from ui.web.pages.charts.editor.text import ChartText
 from ui.web.pages.shared.rehearsal import rehearsal_layer
 
 PACE = Pace(min_interval=0.3, max_wait=0.6, rest_factor=2)

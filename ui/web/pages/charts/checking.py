@@ -5,16 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from typing import TypedDict
 
-from engine import InvalidInput, Pattern
+from engine import InvalidInput, Pattern, PatternError
 from engine.charts import ChartSource, load_chart
 from engine.operations.rehearsal import Finding
 from engine.records import EdgeShape, Shape, parent_of
 from engine.statechart import build_shape
 from ui.formatting.steps import edge_name
 from ui.formatting.values import as_sentence
-from ui.web.pages.charts.editor.outline import names_in, read_keys
-from ui.web.pages.charts.editor.text import TextProblem
+from ui.web.pages.charts.outline import names_in, read_keys
+
+
+class TextProblem(TypedDict):
+    """A problem at a line; 0 is the whole text."""
+
+    line: int
+    text: str
+    level: str
+    """`error` or `warning`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,14 +87,19 @@ class Places:
 def check_chart(text: str, name: str, parameters: Mapping[str, object] | None = None) -> Checked:
     """Return what a text stands for, or its problems. It takes milliseconds for each state."""
     try:
-        pattern = load_chart(text, name=name)
+        pattern = load_chart(text, name=f'{name}.chart.yaml')
         shape = build_shape(pattern.sample(parameters))
+    except PatternError as error:
+        return Checked(
+            text=text, problems=(TextProblem(line=0, text=as_sentence(str(error)), level='error'),)
+        )
     except InvalidInput as error:
-        return Checked(text=text, problems=tuple(_problems(error.problems)))
+        return Checked(text=text, problems=tuple(problems_of(error.problems)))
     return Checked(text=text, pattern=pattern, shape=shape, places=Places(text, pattern.source))
 
 
-def _problems(problems: Mapping[str, str]) -> Iterable[TextProblem]:
+def problems_of(problems: Mapping[str, str]) -> Iterable[TextProblem]:
+    """Yield the problems of a text, whose keys end in a colon and the line."""
     for place, problem in problems.items():
         _, _, line = place.rpartition(':')
         number = int(line) if line.isdecimal() else 0

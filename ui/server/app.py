@@ -39,6 +39,9 @@ from ui.web.components.widgets import text_link
 from ui.web.pages.accounts import page as accounts
 from ui.web.pages.accounts.audit import page as audit
 from ui.web.pages.accounts.own import page as account
+from ui.web.pages.charts import page as charts
+from ui.web.pages.charts.difference import page as difference
+from ui.web.pages.charts.editor import page as editor
 from ui.web.pages.compare import page as compare
 from ui.web.pages.fork import page as fork
 from ui.web.pages.fork.lineage import page as lineage
@@ -72,6 +75,9 @@ PAGES = (
     runs,
     launch,
     simulator,
+    charts,
+    editor,
+    difference,
     run,
     review,
     report,

@@ -31,7 +31,7 @@ from ui.web.components.widgets import Attribute, Box, Text, set_attributes, text
 from ui.web.permission import require
 from ui.web.routing import PLACES
 
-NAVIGATION = ('/', '/runs', '/inbox', '/tools', '/settings')
+NAVIGATION = ('/', '/runs', '/inbox', '/charts', '/tools', '/settings')
 """The main navigation."""
 
 SHEETS = (

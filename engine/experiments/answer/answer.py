@@ -1,0 +1,172 @@
+"""Answers from the runs of an experiment: which variant is better, by how much, is it clear."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from statistics import fmean
+
+from engine.experiments.answer.cases import CaseScores, score_of
+from engine.experiments.answer.levels import alpha_at_end, holm
+from engine.experiments.answer.records import (
+    Answer,
+    CellResult,
+    Comparison,
+    Design,
+    Measure,
+    ScoreSummary,
+    Standing,
+    VariantSummary,
+)
+from engine.experiments.answer.sequential import EarlyStop
+from engine.experiments.answer.words import describe, describe_all
+
+
+def find_answer(design: Design, cells: Iterable[CellResult], *, cut_short: bool = False) -> Answer:
+    """Return what the runs say that have ended. Takes up to a second: call it in a thread.
+
+    Nothing is concluded before all runs of a variant have ended, unless the design may stop early.
+
+    Args:
+        design: what was planned.
+        cells: the runs that have ended, in any order.
+        cut_short: no more will come, for a reason other than their scores, such as the budget.
+    """
+    ended = sorted(cells, key=lambda cell: (cell.ended, cell.case, cell.repeat))
+    summaries = {name: _summary(design, name, ended) for name in (design.base, *design.variants)}
+    comparisons = [
+        replace(item, text=describe(design, item, summaries))
+        for measure in design.measures
+        for item in _Comparer(design, measure, ended, cut_short).compare_all()
+    ]
+    main = comparisons[: len(design.variants)]
+    better = [item for item in main if item.standing == 'better']
+    best = max(better, key=lambda item: abs(item.difference or 0.0), default=None)
+    return Answer(
+        variants=tuple(summaries.values()),
+        comparisons=tuple(comparisons),
+        best=best.variant if best else '',
+        text=describe_all(design, main, summaries),
+    )
+
+
+def _summary(design: Design, variant: str, cells: Sequence[CellResult]) -> VariantSummary:
+    own = [cell for cell in cells if cell.variant == variant]
+    dollars = [cell.dollars for cell in own if cell.dollars is not None]
+    return VariantSummary(
+        variant=variant,
+        runs=len(own),
+        failed=sum(cell.failed for cell in own),
+        scores=tuple(_score_summary(measure.name, variant, own) for measure in design.measures),
+        dollars=fmean(dollars) if own and len(dollars) == len(own) else None,
+        tokens=fmean(cell.tokens for cell in own) if own else None,
+        seconds=fmean(cell.seconds for cell in own) if own else None,
+    )
+
+
+def _score_summary(measure: str, variant: str, cells: Sequence[CellResult]) -> ScoreSummary:
+    scores = CaseScores.of(cells, measure)
+    means = scores.means(variant)
+    return ScoreSummary(
+        measure=measure,
+        cases=len(means),
+        not_scored=sum(not cell.failed and score_of(cell, measure) is None for cell in cells),
+        mean=fmean(means.values()) if means else None,
+        spread=scores.spread(variant),
+    )
+
+
+class _Comparer:
+    """Compares the variants with the base by one measure."""
+
+    def __init__(
+        self, design: Design, measure: Measure, cells: Sequence[CellResult], cut_short: bool
+    ) -> None:
+        self._design, self._measure, self._cut_short = design, measure, cut_short
+        self._scores = CaseScores.of(cells, measure.name)
+        self._cells = cells
+        self._cases = {
+            name: dict.fromkeys(cell.case for cell in cells if cell.variant == name)
+            for name in (design.base, *design.variants)
+        }
+        self._counts = {name: sum(cell.variant == name for cell in cells) for name in self._cases}
+        self._early = EarlyStop(replace(design, measures=(measure,)))
+        self._alpha = alpha_at_end(design)
+        if design.early_stop and measure is design.measures[0]:
+            for cell in cells:
+                self._early.add(cell)
+
+    def compare_all(self) -> list[Comparison]:
+        """Return the comparison of each variant."""
+        from engine.experiments.answer.paired import chance
+
+        pairs = {variant: self._differences(variant) for variant in self._design.variants}
+        settled = self._early.settled
+        at_end = [
+            0.0 if variant in settled else float(chance(differences)) if differences else 1.0
+            for variant, differences in pairs.items()
+        ]
+        early, adjusted = self._early.p_values, holm(at_end)
+        comparisons = []
+        for index, (variant, differences) in enumerate(pairs.items()):
+            p = (early, holm(early)) if variant in settled else (at_end, adjusted)
+            item = Comparison(
+                measure=self._measure.name,
+                variant=variant,
+                cases=len(differences),
+                left_out=len(self._both(variant)) - len(differences),
+                settled=variant in settled,
+                p=p[0][index] if differences else None,
+                adjusted_p=p[1][index] if differences else None,
+                cost_ratio=self._cost_ratio(variant),
+                standing='nothing',
+            )
+            comparisons.append(self._judge(item, differences) if differences else item)
+        return comparisons
+
+    def _judge(self, item: Comparison, differences: Sequence[float]) -> Comparison:
+        from engine.experiments.answer.paired import cases_needed, interval
+
+        low, high = interval(differences)
+        difference = fmean(differences)
+        clear = (item.adjusted_p or 0.0) <= self._alpha and (low > 0 or high < 0)
+        standing: Standing = 'unclear'
+        if not item.settled and not self._has_ended(item.variant):
+            standing = 'open'
+        elif item.settled or clear:
+            standing = 'better' if (difference < 0) == self._measure.lower_is_better else 'worse'
+        worth = self._measure.worth or float(f'{self._scores.scale / 20:.1g}')
+        return replace(
+            item,
+            difference=difference,
+            low=low,
+            high=high,
+            standing=standing,
+            worth=worth,
+            cases_needed=cases_needed(differences, worth, self._alpha / len(self._design.variants)),
+        )
+
+    def _both(self, variant: str) -> list[str]:
+        base = self._cases[self._design.base]
+        return [case for case in self._cases[variant] if case in base]
+
+    def _differences(self, variant: str) -> list[float]:
+        base = self._design.base
+        each = (self._scores.difference(case, variant, base) for case in self._both(variant))
+        return [difference for difference in each if difference is not None]
+
+    def _has_ended(self, variant: str) -> bool:
+        planned = self._design.cases * self._design.repeats
+        return self._cut_short or min(self._counts[variant], self._counts[self._design.base]) >= planned
+
+    def _cost_ratio(self, variant: str) -> float | None:
+        both = set(self._both(variant))
+        sums = {}
+        for name in (variant, self._design.base):
+            dollars = [cell.dollars for cell in self._cells if cell.variant == name and cell.case in both]
+            known = [cost for cost in dollars if cost is not None]
+            if not known or len(known) < len(dollars):
+                return None
+            sums[name] = fmean(known)
+        base = sums[self._design.base]
+        return sums[variant] / base if base > 0 else None

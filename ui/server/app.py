@@ -40,6 +40,7 @@ from ui.web.pages.accounts import page as accounts
 from ui.web.pages.accounts.audit import page as audit
 from ui.web.pages.accounts.own import page as account
 from ui.web.pages.compare import page as compare
+from ui.web.pages.experiments import page as experiments
 from ui.web.pages.fork import page as fork
 from ui.web.pages.fork.lineage import page as lineage
 from ui.web.pages.fork.regression_test import page as regression_test
@@ -82,6 +83,7 @@ PAGES = (
     compare,
     traffic,
     wall,
+    experiments,
     tools,
     inbox,
     notifications,

@@ -1,1 +1,42 @@
 """Experiments: which variant of a workflow is better, told from scored runs of the same cases."""
+
+from engine.experiments.answer.records import Answer, Comparison, VariantSummary
+from engine.experiments.answer.words import figures, plain
+from engine.experiments.datasets import Case
+from engine.experiments.library import DatasetInfo, UnknownDataset
+from engine.experiments.marking import Agreement, Pairing
+from engine.experiments.planning import Plan
+from engine.experiments.records import (
+    Cell,
+    Direction,
+    Experiment,
+    Mark,
+    Score,
+    ScorerSpec,
+    UnknownExperiment,
+    Variant,
+)
+from engine.experiments.scorers import KINDS
+
+__all__ = [
+    'KINDS',
+    'Agreement',
+    'Answer',
+    'Case',
+    'Cell',
+    'Comparison',
+    'DatasetInfo',
+    'Direction',
+    'Experiment',
+    'Mark',
+    'Pairing',
+    'Plan',
+    'Score',
+    'ScorerSpec',
+    'UnknownDataset',
+    'UnknownExperiment',
+    'Variant',
+    'VariantSummary',
+    'figures',
+    'plain',
+]

@@ -47,9 +47,9 @@ from ui.web.pages.fork.regression_test import page as regression_test
 from ui.web.pages.fork.variants import page as variants
 from ui.web.pages.home import page as home
 from ui.web.pages.inbox import page as inbox
+from ui.web.pages.inbox.notifications import page as notifications
 from ui.web.pages.launch import page as launch
 from ui.web.pages.launch.simulator import page as simulator
-from ui.web.pages.notifications import page as notifications
 from ui.web.pages.run import page as run
 from ui.web.pages.run.merging import page as review
 from ui.web.pages.run.wall import page as wall

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from engine.experiments.records import Experiment, Score, Variant
+from engine.experiments import Experiment, Score, Variant
 from ui.formatting.experiments.table import CellTable, figure
 from ui.formatting.steps import duration, role_title, short_json
 from ui.formatting.usage import dollars

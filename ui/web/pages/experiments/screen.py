@@ -7,8 +7,7 @@ import time
 from nicegui import ui
 
 from engine import EngineError
-from engine.experiments.answer.records import Answer
-from engine.experiments.records import Experiment
+from engine.experiments import Answer, Experiment
 from ui.app.backend import Backend
 from ui.formatting.experiments.table import CellTable
 from ui.web.components.debounce import create_page_task

@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 from nicegui import ui
 
-from engine.experiments.answer.records import Answer, VariantSummary
-from engine.experiments.records import Experiment
+from engine.experiments import Answer, Experiment, VariantSummary
 from ui.formatting.experiments.pictures import Point, front, pareto
 from ui.formatting.values import count
 from ui.web.components.theme import empty_state

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 
 from nicegui import ui
 
-from engine.experiments.answer.records import Answer, Comparison, VariantSummary
-from engine.experiments.answer.words import figures, plain
-from engine.experiments.records import Experiment, Variant
+from engine.experiments import Answer, Comparison, Experiment, Variant, VariantSummary, figures, plain
 from ui.formatting.experiments.pictures import interval
 from ui.formatting.experiments.table import MINUS, figure
 from ui.formatting.experiments.words import variant_words

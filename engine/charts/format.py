@@ -297,3 +297,9 @@ class ChartFile(Part):
     on_retry: Steps = Field((), description="Steps for when an agent's attempt failed and is repeated")
     scenarios: tuple[Scenario, ...] = ()
     stubs: Mapping[str, tuple[JsonValue, ...]] = Field({}, description='What agents say in a simulated run')
+
+
+def chart_schema() -> dict[str, Any]:
+    """Return the JSON Schema of chart files."""
+    about = {'$schema': 'https://json-schema.org/draft/2020-12/schema', 'title': 'A Hemicycle chart file'}
+    return {**ChartFile.model_json_schema(), **about}

@@ -1,5 +1,6 @@
 """Operations: what callers may do, declared once; guards, routes, clients and audit derive from it."""
 
+from engine.operations.charting import ChartCheck, Charting
 from engine.operations.connections import Agents, Endpoints, McpServers
 from engine.operations.forking import Forking
 from engine.operations.reading import Checking, Reading
@@ -21,6 +22,8 @@ __all__ = [
     'NO_DATA',
     'Agents',
     'Annotating',
+    'ChartCheck',
+    'Charting',
     'Checking',
     'Endpoints',
     'Files',

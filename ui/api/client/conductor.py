@@ -26,6 +26,7 @@ from engine.journal import Journal, Retention
 from engine.operations import (
     Agents,
     Annotating,
+    Charting,
     Checking,
     Endpoints,
     Forking,
@@ -99,6 +100,7 @@ class HttpConductor:
         self.workspaces = RemoteFiles(self._ask)
         self.endpoints, self.agents = remote(Endpoints, self._ask), remote(Agents, self._ask)
         self.mcp_servers = remote(McpServers, self._ask)
+        self.charts = remote(Charting, self._ask)
         self.merging = RemoteMerging(self._ask, self.workspaces)
         self.server_services = HttpServices(self._ask)
         self.accounts = remote(AccountOperations, self._ask)

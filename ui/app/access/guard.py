@@ -26,7 +26,7 @@ HIDDEN_TITLE = 'A private run'
 LOGGED_PARAMETERS: Final = frozenset(
     {
         'name', 'at', 'pattern', 'title', 'reason', 'kind', 'private', 'how', 'seconds', 'tokens', 'cost',
-        'role', 'label', 'revoke_tokens',
+        'role', 'label', 'revoke_tokens', 'version', 'note',
     }
 )  # fmt: skip
 """Parameters that the audit log quotes: short ones without contents or secrets."""

@@ -114,11 +114,15 @@ class Language:
         if match is None:
             self.note(path, 'write `item in list`')
             return 'item', nothing
+        self.check_variable(match[1], path)
+        return match[1], self.part(match[2], path, local, names)
+
+    def check_variable(self, name: str, path: Place) -> None:
+        """Note that a variable hides a name or a function, if it does."""
         try:
-            Compiler(names).check_local(match[1], ast.Name(id=match[1]))
+            Compiler(tuple(NAMES)).check_local(name, ast.Name(id=name))
         except ExpressionError as error:
             self.note(path, error.problem)
-        return match[1], self.part(match[2], path, local, names)
 
     def condition(self, text: str, path: Place, local: Local = ()) -> Part:
         """Return what answers a guard by name, or an expression."""

@@ -92,6 +92,7 @@ class StepCompiler:
                 f'a step has one of {", ".join(VERBS)}' + (f', not {" and ".join(verbs)}' if verbs else ''),
             )
             return _idle
+        local, values = self._let(step, path, local)
         if step.else_ is not None and step.if_ is None:
             language.note(path, '`else` needs an `if`')
         inner = local
@@ -106,7 +107,15 @@ class StepCompiler:
             doer = _choose(test, doer, orelse)
         if items is not None:
             doer = _repeat(variable, items, doer)
-        return self._located(doer, path)
+        return self._located(_bind(values, doer) if values else doer, path)
+
+    def _let(self, step: Step, path: Place, local: Local) -> tuple[Local, dict[str, Part]]:
+        values: dict[str, Part] = {}
+        for name, value in step.let.items():
+            values[name] = self.language.value(value, (*path, 'let', name), local)
+            self.language.check_variable(name, (*path, 'let', name))
+            local = (*local, name)
+        return local, values
 
     def _located(self, doer: Doer, path: Place) -> Doer:
         line = self._line_of(path)
@@ -176,6 +185,17 @@ class StepCompiler:
 
 def _idle(memory: Memory, run: Evaluation) -> None:
     """Stand in for a step that could not be compiled; the file is refused."""
+
+
+def _bind(values: Mapping[str, Part], doer: Doer) -> Doer:
+    def do(memory: Memory, run: Evaluation) -> None:
+        outside = dict(run.local)
+        for name, part in values.items():
+            run.local[name] = compute(part, run)
+        doer(memory, run)
+        run.local = outside
+
+    return do
 
 
 def _choose(test: Part, doer: Doer, orelse: Doer) -> Doer:

@@ -105,6 +105,7 @@ class Step(Part):
     do: Steps | None = None
     if_: Code | None = Field(None, alias='if', description='A guard or an expression; else nothing is done')
     for_: Code | None = Field(None, alias='for', description='`item in list`: does the steps for each item')
+    let: Mapping[FieldName, JsonValue] = Field({}, description='Names for values, in this step')
     else_: Steps | None = Field(None, alias='else', description='Steps for when `if` does not hold')
 
 

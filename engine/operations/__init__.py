@@ -1,6 +1,13 @@
 """Operations: what callers may do, declared once; guards, routes, clients and audit derive from it."""
 
 from engine.operations.connections import Agents, Endpoints, McpServers
+from engine.operations.experimenting import (
+    Datasets,
+    Experimenting,
+    ExperimentResult,
+    result_of,
+    run_experiment,
+)
 from engine.operations.forking import Forking
 from engine.operations.reading import Checking, Reading
 from engine.operations.rehearsing import Rehearsing
@@ -22,7 +29,10 @@ __all__ = [
     'Agents',
     'Annotating',
     'Checking',
+    'Datasets',
     'Endpoints',
+    'ExperimentResult',
+    'Experimenting',
     'Files',
     'Forking',
     'McpServers',
@@ -38,4 +48,6 @@ __all__ = [
     'operation',
     'operations_of',
     'parts_of',
+    'result_of',
+    'run_experiment',
 ]

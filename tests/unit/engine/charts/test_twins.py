@@ -12,11 +12,12 @@ from engine import Catalog, LocalConductor, Pattern
 from engine.charts import load_chart
 from engine.models.scripted import scenarios
 from engine.patterns.competition.vote import Vote
+from engine.patterns.pipeline.pattern import Pipeline
 from engine.records import Transition
 from tests.support.harness import FakeModel, HastyClock, catalog, complete_run
 
 FILES = Path(__file__).parents[3] / 'support' / 'charts'
-TWINS: Mapping[str, type[Pattern]] = {'vote': Vote}
+TWINS: Mapping[str, type[Pattern]] = {'pipeline': Pipeline, 'vote': Vote}
 
 
 def twin(name: str) -> type[Pattern]:

@@ -203,13 +203,13 @@ class Catalog:
         except UnknownPattern:
             return None
 
-    def draw(self, pattern: str, parameters: Mapping[str, Any] | None = None) -> Shape:
+    def draw(self, pattern: str, parameters: Mapping[str, Any] | None = None, version: str = '') -> Shape:
         """Build the chart a run of the pattern would have; omitted parameters take their defaults.
 
         Raises:
             UnknownPattern, InvalidInput
         """
-        return build_shape(self.pattern(pattern).sample(parameters))
+        return build_shape(self.pattern(pattern, version).sample(parameters))
 
     def add(self, pattern: type[Pattern]) -> None:
         """Add a pattern. Raises `PatternError` if its name is in use."""

@@ -66,6 +66,17 @@ class ChartFiles:
             for number, version, path in self._kept(name)
         )
 
+    def version(self, name: str, version: str) -> ChartVersion | None:
+        """Return a version of a chart; None if it is not there."""
+        for number, each, path in self._kept(name):
+            if each == version:
+                return replace(_described(path, number, version), current=version == self._current(name))
+        return None
+
+    def has(self, name: str) -> bool:
+        """Whether a chart has versions."""
+        return is_name(name) and bool(self._kept(name))
+
     def text(self, name: str, version: str) -> str:
         """Return the text of a version, or that with this number.
 

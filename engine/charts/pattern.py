@@ -6,20 +6,22 @@ import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import ValidationError
 
 from engine.agents.spec import Role
 from engine.charts.compiling.agents import AgentCompiler
-from engine.charts.compiling.fields import ChartForm, ChartMemory, FieldTypes
+from engine.charts.compiling.fields import ChartForm, FieldTypes
 from engine.charts.compiling.language import Language
+from engine.charts.compiling.people import inputs_for_seats, seats_of
 from engine.charts.compiling.scope import DESIGN, MAX_ITEMS, MAX_STEPS, Values
 from engine.charts.compiling.states import Build, StateCompiler
 from engine.charts.compiling.steps import Action, StepCompiler
 from engine.charts.format import ChartFile
 from engine.charts.places import edge_sources, state_lines, state_places
-from engine.charts.reading import Path, Problems, Tree, read_chart
+from engine.charts.reading import Place, Problems, Tree, read_chart
 from engine.charts.source import ChartSource
 from engine.errors import PatternError
 from engine.expressions.compiler import Evaluation, Part
@@ -47,6 +49,10 @@ class Plan:
     roles: Any
     facts: Mapping[str, Part]
     on_retry: Action | None
+    reads: frozenset[str]
+    """The fields of memory that expressions and templates read."""
+    writes: frozenset[str]
+    """Those that steps write."""
 
     def build(self, pattern: Pattern) -> Build:
         """Return the beginning of a chart. Raises `PatternError`."""
@@ -98,23 +104,23 @@ def load_chart(text: str, *, name: str = '') -> type[ChartPattern]:
 
     Args:
         text: the file's text, YAML or JSON.
-        name: the file's name, for problems; with `.chart.yaml` at its end, the chart must have the same name.
+        name: the chart's name, or that of its file, in which problems are; the text must name the same.
 
     Raises:
         InvalidInput: names the file and the line of each problem.
     """
-    return _Loader(text, name or 'chart').load()
+    return _Loader(text, name).load()
 
 
 class _Loader:
     def __init__(self, text: str, name: str) -> None:
         self._text, self._name = text, name
-        self._problems = Problems(name)
+        self._problems = Problems(name or 'chart')
         self._tree: Tree
         self._file: ChartFile
         self._records: FieldTypes
 
-    def _note(self, path: Path, problem: str, inner: int = 1) -> None:
+    def _note(self, path: Place, problem: str, inner: int = 1) -> None:
         self._problems.add(self._tree.line(path, inner), problem)
 
     def load(self) -> type[ChartPattern]:
@@ -125,8 +131,8 @@ class _Loader:
             for item in error.errors(include_url=False, include_context=False, include_input=False):
                 self._note(item['loc'], _problem(item))
             self._problems.stop_if_any()
-        expected = self._name.removesuffix('.yaml').removesuffix('.json').removesuffix('.chart')
-        if expected not in (self._name, self._file.chart):
+        expected = Path(self._name).name.removesuffix('.yaml').removesuffix('.json').removesuffix('.chart')
+        if self._name and expected != self._file.chart:
             self._note(('chart',), f'must be {expected!r}, as the file is called')
         self._records = FieldTypes(self._file, self._note)
         members = self._members()
@@ -136,42 +142,52 @@ class _Loader:
     def _members(self) -> dict[str, Any]:
         """Return the attributes of the class, noting what is wrong."""
         file, records = self._file, self._records
-        memory: Any = records.model('Memory', file.memory, ('memory',), ChartMemory)
-        parameters = records.model('Parameters', file.parameters, ('parameters',), ChartForm)
+        memory: Any = records.memory(with_seats=bool(seats_of(file)))
+        parameters = records.model('Parameters', file.parameters, ('parameters',), ChartForm, 'parameters')
         for name in file.records:
             records.record(name, ('records', name))
         language = Language(file, memory, self._note)
         steps = StepCompiler(language, self._tree.line)
-        states = StateCompiler(language, steps, AgentCompiler(language, records.record))
-        plan = Plan(
-            states=states.states(file.states, ('states',), ()),
-            edges=states.edges(file.transitions, ('transitions',), (), file.states),
-            roles=self._roles(language, states),
-            facts={name: language.value(value, ('facts', name)) for name, value in file.facts.items()},
-            on_retry=steps.action(file.on_retry, ('on_retry',)),
-        )
+        states = StateCompiler(language, steps, AgentCompiler(steps, records.record))
+        build_states = states.states(file.states, ('states',), ())
+        build_edges = states.edges(file.transitions, ('transitions',), (), file.states)
+        roles = self._roles(language, states)
+        facts = {name: language.value(value, ('facts', name)) for name, value in file.facts.items()}
+        on_retry = steps.action(file.on_retry, ('on_retry',))
         for name, listed in file.actions.items():
             if name not in steps.used:
                 steps.steps(listed, ('actions', name), ())
         for name, guard in file.guards.items():
             language.expression(guard.if_, ('guards', name))
+        inputs = {
+            trigger: records.model('Input', fields, ('inputs', trigger), ChartForm, trigger)
+            for trigger, fields in file.inputs.items()
+        }
+        plan = Plan(
+            states=build_states,
+            edges=build_edges,
+            roles=roles,
+            facts=facts,
+            on_retry=on_retry,
+            reads=frozenset(language.reads),
+            writes=frozenset(language.writes),
+        )
+        digest = hashlib.sha256(self._text.encode()).hexdigest()[:12]
         return {
             'name': file.chart,
+            'version': digest,
             'initial': file.initial,
             **{part: value for part in SHOWN if (value := getattr(file, part))},
             **{part: value for part in TABLES if (value := getattr(file, part))},
             'words': _words(file, states.guards.keys() - file.guards.keys()),
-            'inputs': {
-                trigger: records.model('Input', fields, ('inputs', trigger), ChartForm)
-                for trigger, fields in file.inputs.items()
-            },
+            'inputs': inputs_for_seats(file) | inputs,
             'Memory': memory,
             'Parameters': parameters,
             'plan': plan,
             'file': file,
             'source': ChartSource(
                 text=self._text,
-                digest=hashlib.sha256(self._text.encode()).hexdigest()[:12],
+                digest=digest,
                 lines=dict(self._tree.lines()),
                 states=state_lines(file, self._tree),
                 edges=tuple(edge_sources(file, self._tree)),
@@ -230,7 +246,7 @@ class _Loader:
         self._problems.stop_if_any()
         raise AssertionError  # A problem was noted.
 
-    def _place(self, where: str, source: ChartSource) -> Path:
+    def _place(self, where: str, source: ChartSource) -> Place:
         """Return the place in the file that a pattern's error is about."""
         quoted = where.split("'")[1::2]
         if where.startswith('state ') and quoted:

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Mapping
 
 from engine.charts.format import ChartFile, Edge, State
-from engine.charts.reading import Path, Tree
+from engine.charts.reading import Place, Tree
 from engine.charts.source import EdgeSource
 
 
-def state_places(file: ChartFile) -> Iterator[tuple[str, Path]]:
+def state_places(file: ChartFile) -> Iterator[tuple[str, Place]]:
     """Yield each state's path, `*` for what a template fills in, with its place in the file."""
     for path, at, _ in _walk(file.states, '', ('states',)):
         yield path, at
@@ -29,7 +29,7 @@ def edge_sources(file: ChartFile, tree: Tree) -> Iterator[EdgeSource]:
         yield from _edges(state.transitions, path, (*at, 'transitions'), children, tree)
 
 
-def _walk(states: Mapping[str, State | None], around: str, at: Path) -> Iterator[tuple[str, Path, State]]:
+def _walk(states: Mapping[str, State | None], around: str, at: Place) -> Iterator[tuple[str, Place, State]]:
     for key, each in states.items():
         state = each or State()
         path, place = f'{around}{_name(key, state)}', (*at, key)
@@ -43,7 +43,7 @@ def _name(key: str, state: State) -> str:
 
 
 def _edges(
-    edges: tuple[Edge, ...], scope: str, at: Path, states: Mapping[str, State | None], tree: Tree
+    edges: tuple[Edge, ...], scope: str, at: Place, states: Mapping[str, State | None], tree: Tree
 ) -> Iterator[EdgeSource]:
     prefix = f'{scope}.' if scope else ''
     every = [_name(key, state or State()) for key, state in states.items() if not (state and state.final)]

@@ -19,8 +19,9 @@ MAX_PROBLEMS = 50
 """Maximum number of problems that are named."""
 CONTROL = re.compile('[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]')
 """Characters that no text of a chart holds."""
+IN_BRACES = ' (within braces, put a text with brackets, braces, commas or colons into quotes)'
 
-Path = Sequence[str | int]
+Place = Sequence[str | int]
 
 
 class _Loader(QuickLoader):  # type: ignore[misc]
@@ -68,7 +69,7 @@ class Tree:
     def __init__(self, root: yaml.Node) -> None:
         self._root = root
 
-    def line(self, path: Path, inner: int = 1) -> int:
+    def line(self, path: Place, inner: int = 1) -> int:
         """Return the line of a field's name, of an item, or of the nearest enclosing one.
 
         Args:
@@ -82,7 +83,7 @@ class Tree:
             return line + inner - (0 if is_block else 1)
         return line
 
-    def _find(self, path: Path) -> tuple[int, yaml.Node]:
+    def _find(self, path: Place) -> tuple[int, yaml.Node]:
         node, line = self._root, self._root.start_mark.line + 1
         for step in path:
             if isinstance(node, yaml.MappingNode):
@@ -131,7 +132,8 @@ def read_chart(text: str, problems: Problems) -> tuple[Tree, dict[str, Any]]:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        problems.add(mark.line + 1 if mark else 1, f'is neither YAML nor JSON: {error.problem}')
+        hint = IN_BRACES if "expected ','" in str(error.problem) else ''
+        problems.add(mark.line + 1 if mark else 1, f'is neither YAML nor JSON: {error.problem}{hint}')
     except (yaml.YAMLError, ValueError) as error:
         line = text.count('\n', 0, getattr(error, 'position', 0)) + 1
         problems.add(line, f'is neither YAML nor JSON: {getattr(error, "reason", error)}')

@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.charts.compiling.language import MAX_INLINE, Language, Local
 from engine.charts.compiling.scope import evaluation
-from engine.charts.reading import Path
+from engine.charts.reading import Place
 from engine.expressions.expression import Expression, compute
 from engine.records import Event
 from engine.statechart.decision_cache import CallbackContext
@@ -36,7 +36,7 @@ class Guard:
         return hash(self._key)
 
 
-def compile_guard(language: Language, text: str, path: Path, local: Local) -> Guard | None:
+def compile_guard(language: Language, text: str, path: Place, local: Local) -> Guard | None:
     """Return a named guard, or one whose name is its own text; None, and a problem, if it is wrong."""
     name = re.sub(r'\s+', ' ', text.strip())
     if name in language.file.guards:

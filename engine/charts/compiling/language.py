@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from engine.charts.compiling.scope import NAMES
 from engine.charts.compiling.templates import compile_template, is_template
 from engine.charts.format import ChartFile
-from engine.charts.reading import Path
+from engine.charts.reading import Place
 from engine.expressions.compiler import Compiler, Evaluation, ExpressionError, Part
 from engine.expressions.expression import Expression, parse_expression
 from engine.statechart.memory import Memory
@@ -26,7 +26,7 @@ Local = tuple[str, ...]
 class Note(Protocol):
     """Notes a problem at a place in the file, or in a line of the text there."""
 
-    def __call__(self, path: Path, problem: str, inner: int = 1) -> None:
+    def __call__(self, path: Place, problem: str, inner: int = 1) -> None:
         """Note it."""
 
 
@@ -48,9 +48,11 @@ class Language:
         self.file, self.memory, self.note = file, memory, note
         self.reads: set[str] = set()
         """The fields of memory that are read."""
+        self.writes: set[str] = set()
+        """Those that are written."""
 
     def expression(
-        self, text: str, path: Path, local: Local = (), names: Sequence[str] = tuple(NAMES)
+        self, text: str, path: Place, local: Local = (), names: Sequence[str] = tuple(NAMES)
     ) -> Expression | None:
         """Return an expression; None, and a problem, if it is wrong."""
         try:
@@ -61,12 +63,14 @@ class Language:
         self._check(expression.tree, path, expression.fields)
         return expression
 
-    def part(self, text: str, path: Path, local: Local = (), names: Sequence[str] = tuple(NAMES)) -> Part:
+    def part(self, text: str, path: Place, local: Local = (), names: Sequence[str] = tuple(NAMES)) -> Part:
         """Return what computes an expression."""
         expression = self.expression(text, path, local, names)
         return expression.part if expression else nothing
 
-    def template(self, text: str, path: Path, local: Local = (), names: Sequence[str] = tuple(NAMES)) -> Part:
+    def template(
+        self, text: str, path: Place, local: Local = (), names: Sequence[str] = tuple(NAMES)
+    ) -> Part:
         """Return what gives the text of a template."""
         if not is_template(text):
             return lambda run: text
@@ -79,38 +83,53 @@ class Language:
             self._check(tree, path, reader.fields)
         return part
 
-    def value(self, value: Any, path: Path, local: Local = ()) -> Part:
-        """Return what computes a value: of a text, an expression, or a template if it has `{{`."""
+    def value(self, value: Any, path: Place, local: Local = (), names: Sequence[str] = tuple(NAMES)) -> Part:
+        """Return what computes a value: of a text, an expression, or a template if it has `{{`.
+
+        A mapping with only `text` is a text, which may be a template too.
+        """
         if isinstance(value, str):
-            return self.template(value, path, local) if is_template(value) else self.part(value, path, local)
+            read = self.template if is_template(value) else self.part
+            return read(value, path, local, names)
         if isinstance(value, list):
-            items = [self.value(item, (*path, number), local) for number, item in enumerate(value)]
+            items = [self.value(item, (*path, number), local, names) for number, item in enumerate(value)]
             return lambda run: [item(run) for item in items]
+        if isinstance(value, Mapping) and value.keys() == {'text'} and isinstance(value['text'], str):
+            return self._text(value['text'], (*path, 'text'), local, names)
         if isinstance(value, Mapping):
-            fields = {name: self.value(item, (*path, name), local) for name, item in value.items()}
+            fields = {name: self.value(item, (*path, name), local, names) for name, item in value.items()}
             return lambda run: {name: item(run) for name, item in fields.items()}
         return lambda run: value
 
+    def _text(self, text: str, path: Place, local: Local, names: Sequence[str]) -> Part:
+        if not is_template(text) and text.partition('.')[0].partition('[')[0] in (*names, *local):
+            self.note(path, f'is the fixed text {text!r}: write `{{{{ {text} }}}}` for the value')
+        return self.template(text, path, local, names)
+
     def loop(
-        self, text: str, path: Path, local: Local = (), names: Sequence[str] = tuple(NAMES)
+        self, text: str, path: Place, local: Local = (), names: Sequence[str] = tuple(NAMES)
     ) -> tuple[str, Part]:
         """Return the variable and the list of `item in list`."""
         match = LOOP.fullmatch(text)
         if match is None:
             self.note(path, 'write `item in list`')
             return 'item', nothing
-        try:
-            Compiler(names).check_local(match[1], ast.Name(id=match[1]))
-        except ExpressionError as error:
-            self.note(path, error.problem)
+        self.check_variable(match[1], path)
         return match[1], self.part(match[2], path, local, names)
 
-    def condition(self, text: str, path: Path, local: Local = ()) -> Part:
+    def check_variable(self, name: str, path: Place) -> None:
+        """Note that a variable hides a name or a function, if it does."""
+        try:
+            Compiler(tuple(NAMES)).check_local(name, ast.Name(id=name))
+        except ExpressionError as error:
+            self.note(path, error.problem)
+
+    def condition(self, text: str, path: Place, local: Local = ()) -> Part:
         """Return what answers a guard by name, or an expression."""
         named = self.file.guards.get(text.strip())
         return self.part(named.if_, ('guards', text.strip()), ()) if named else self.part(text, path, local)
 
-    def _check(self, tree: ast.expr, path: Path, fields: Mapping[str, int]) -> None:
+    def _check(self, tree: ast.expr, path: Place, fields: Mapping[str, int]) -> None:
         """Note names that are not there, as far as they can be known."""
         known = self.memory.model_fields
         for name, column in fields.items():
@@ -126,11 +145,3 @@ class Language:
                         self.note(
                             path, f'{name!r} cannot be used: no name of a field begins with _', node.lineno
                         )
-
-
-def fields_in(tree: ast.expr) -> Iterator[str]:
-    """Yield the fields of memory that an expression names."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.Attribute(value=ast.Name(id='memory'), attr=name):
-                yield name

@@ -14,7 +14,7 @@ from engine.charts.compiling.scope import DESIGN, design_time
 from engine.charts.compiling.steps import Action, StepCompiler
 from engine.charts.compiling.templates import is_template
 from engine.charts.format import Edge, State
-from engine.charts.reading import Path
+from engine.charts.reading import Place
 from engine.errors import PatternError
 from engine.expressions.compiler import Part
 from engine.expressions.expression import Expression, compute
@@ -109,7 +109,7 @@ class StateCompiler:
         """By name."""
 
     def states(
-        self, states: Mapping[str, State | None], path: Path, local: Local, *, regions: bool = False
+        self, states: Mapping[str, State | None], path: Place, local: Local, *, regions: bool = False
     ) -> BuildStates:
         """Return what builds states in order."""
         builders = [
@@ -123,7 +123,7 @@ class StateCompiler:
         return build
 
     def edges(
-        self, edges: Sequence[Edge], path: Path, local: Local, states: Mapping[str, State | None]
+        self, edges: Sequence[Edge], path: Place, local: Local, states: Mapping[str, State | None]
     ) -> Callable[[Build, Variables], list[dict[str, Any]]]:
         """Return what builds transitions in order."""
         names = None if _are_named_later(states) else set(_names(states))
@@ -135,11 +135,11 @@ class StateCompiler:
 
         return build
 
-    def _design(self, text: str, path: Path, local: Local) -> Part:
+    def _design(self, text: str, path: Place, local: Local) -> Part:
         self.varies = True
         return self._language.part(text, path, local, DESIGN)
 
-    def _state(self, key: str, state: State, path: Path, local: Local, *, is_region: bool) -> BuildStates:
+    def _state(self, key: str, state: State, path: Place, local: Local, *, is_region: bool) -> BuildStates:
         note = self._language.note
         when = self._design(state.when, (*path, 'when'), local) if state.when else None
         loop: tuple[str, Part] | None = None
@@ -170,7 +170,7 @@ class StateCompiler:
 
         return build
 
-    def _body(self, key: str, state: State, path: Path, local: Local) -> _Body:
+    def _body(self, key: str, state: State, path: Place, local: Local) -> _Body:
         for place, problem in _contradictions(key, state):
             self._language.note((*path, place), problem)
         actions = {
@@ -189,14 +189,14 @@ class StateCompiler:
             edges=self.edges(state.transitions, (*path, 'transitions'), local, children),
         )
 
-    def _most_visits(self, state: State, path: Path, local: Local) -> Callable[[Build, Variables], int]:
+    def _most_visits(self, state: State, path: Place, local: Local) -> Callable[[Build, Variables], int]:
         most = state.most_visits
         if isinstance(most, int):
             return lambda run, variables: most
         part = self._design(most, (*path, 'most_visits'), local)
         return lambda run, variables: max(1, int(run.compute(part, variables) or 1))
 
-    def _within(self, state: State, path: Path, local: Local) -> Callable[[Build, Variables], Any]:
+    def _within(self, state: State, path: Place, local: Local) -> Callable[[Build, Variables], Any]:
         """Return what gives a time limit: a number if parameters decide it, else what computes it."""
         within = state.within
         if within is None or isinstance(within, int | float):
@@ -211,7 +211,7 @@ class StateCompiler:
             return lambda run, variables: run.compute(expression.part, variables)
         return lambda run, variables: Limit(within, expression.part, variables)
 
-    def _edge(self, edge: Edge, path: Path, local: Local, names: set[str] | None) -> BuildEdge:
+    def _edge(self, edge: Edge, path: Place, local: Local, names: set[str] | None) -> BuildEdge:
         note = self._language.note
         for name in (*edge.from_, edge.to or '='):
             if names is not None and name not in names and name not in ('*', '='):
@@ -240,7 +240,7 @@ class StateCompiler:
 
         return build
 
-    def _guards(self, texts: Sequence[str], path: Path, local: Local) -> list[Guard]:
+    def _guards(self, texts: Sequence[str], path: Place, local: Local) -> list[Guard]:
         guards = []
         for number, text in enumerate(texts):
             at = (*path, number) if len(texts) > 1 else path

@@ -12,7 +12,7 @@ from engine.charts.compiling.language import Language, Local
 from engine.charts.compiling.scope import evaluation
 from engine.charts.compiling.targets import Target, adapter, compile_target, first_problem, item_kind
 from engine.charts.format import Step
-from engine.charts.reading import Path
+from engine.charts.reading import Place
 from engine.expressions.compiler import Evaluation, Part
 from engine.expressions.expression import compute
 from engine.expressions.values import EvaluationError, calculate, kind_of, require_list
@@ -55,21 +55,21 @@ class StepCompiler:
         line_of: returns the line of a place in the file.
     """
 
-    def __init__(self, language: Language, line_of: Callable[[Path], int]) -> None:
-        self._language, self._line_of = language, line_of
+    def __init__(self, language: Language, line_of: Callable[[Place], int]) -> None:
+        self.language, self._line_of = language, line_of
         self._open: list[str] = []
         self._count = 0
         self.used: set[str] = set()
         """The actions that are used."""
 
-    def action(self, steps: Sequence[Step], path: Path, local: Local = ()) -> Action | None:
+    def action(self, steps: Sequence[Step], path: Place, local: Local = ()) -> Action | None:
         """Return steps as an action; None if there are none."""
         if not steps:
             return None
         name = steps[0].action if len(steps) == 1 and steps[0].action else '.'.join(map(str, path))
         return Action(name, self.steps(steps, path, local), steps)
 
-    def steps(self, steps: Sequence[Step], path: Path, local: Local) -> Doer:
+    def steps(self, steps: Sequence[Step], path: Place, local: Local) -> Doer:
         """Return what does steps one after the other."""
         doers = [self._step(step, (*path, number), local) for number, step in enumerate(steps)]
 
@@ -79,8 +79,8 @@ class StepCompiler:
 
         return do
 
-    def _step(self, step: Step, path: Path, local: Local) -> Doer:
-        language = self._language
+    def _step(self, step: Step, path: Place, local: Local) -> Doer:
+        language = self.language
         self._count += 1
         if self._count > MAX_COMPILED:
             language.note(path, f'the actions have more than {MAX_COMPILED:,} steps')
@@ -92,6 +92,7 @@ class StepCompiler:
                 f'a step has one of {", ".join(VERBS)}' + (f', not {" and ".join(verbs)}' if verbs else ''),
             )
             return _idle
+        local, values = self._let(step, path, local)
         if step.else_ is not None and step.if_ is None:
             language.note(path, '`else` needs an `if`')
         inner = local
@@ -106,9 +107,17 @@ class StepCompiler:
             doer = _choose(test, doer, orelse)
         if items is not None:
             doer = _repeat(variable, items, doer)
-        return self._located(doer, path)
+        return self._located(_bind(values, doer) if values else doer, path)
 
-    def _located(self, doer: Doer, path: Path) -> Doer:
+    def _let(self, step: Step, path: Place, local: Local) -> tuple[Local, dict[str, Part]]:
+        values: dict[str, Part] = {}
+        for name, value in step.let.items():
+            values[name] = self.language.value(value, (*path, 'let', name), local)
+            self.language.check_variable(name, (*path, 'let', name))
+            local = (*local, name)
+        return local, values
+
+    def _located(self, doer: Doer, path: Place) -> Doer:
         line = self._line_of(path)
 
         def do(memory: Memory, run: Evaluation) -> None:
@@ -124,7 +133,7 @@ class StepCompiler:
 
         return do
 
-    def _verb(self, verb: str, step: Step, path: Path, local: Local) -> Doer:
+    def _verb(self, verb: str, step: Step, path: Place, local: Local) -> Doer:
         match verb:
             case 'set':
                 return self._writes(step.set or {}, (*path, 'set'), local, _setter)
@@ -133,23 +142,23 @@ class StepCompiler:
             case 'increment':
                 return self._writes(step.increment or {}, (*path, 'increment'), local, _incrementer)
             case 'remove':
-                target = compile_target(self._language, step.remove or '', (*path, 'remove'), local)
+                target = compile_target(self.language, step.remove or '', (*path, 'remove'), local)
                 if target and not target.keys:
-                    self._language.note((*path, 'remove'), 'name an item of a list or a field of an object')
+                    self.language.note((*path, 'remove'), 'name an item of a list or a field of an object')
                 return target.remove if target and target.keys else _idle
             case 'do':
                 return self.steps(step.do or (), (*path, 'do'), local)
         return self._named(step.action or '', (*path, 'action'), local)
 
-    def _named(self, name: str, path: Path, local: Local) -> Doer:
-        actions = self._language.file.actions
+    def _named(self, name: str, path: Place, local: Local) -> Doer:
+        actions = self.language.file.actions
         if name not in actions:
-            self._language.note(
+            self.language.note(
                 path, f'there is no action {name!r}; available: {", ".join(actions) or "none"}'
             )
             return _idle
         if name in self._open:
-            self._language.note(path, f'action {name!r} is a part of itself')
+            self.language.note(path, f'action {name!r} is a part of itself')
             return _idle
         self.used.add(name)
         self._open.append(name)
@@ -158,12 +167,12 @@ class StepCompiler:
         return doer
 
     def _writes(
-        self, values: Mapping[str, Any], path: Path, local: Local, writer: Callable[[Target, Part], Doer]
+        self, values: Mapping[str, Any], path: Place, local: Local, writer: Callable[[Target, Part], Doer]
     ) -> Doer:
         doers: list[Doer] = []
         for text, value in values.items():
-            target = compile_target(self._language, text, (*path, text), local)
-            part = self._language.value(value, (*path, text), local)
+            target = compile_target(self.language, text, (*path, text), local)
+            part = self.language.value(value, (*path, text), local)
             if target is not None:
                 doers.append(writer(target, part))
 
@@ -176,6 +185,17 @@ class StepCompiler:
 
 def _idle(memory: Memory, run: Evaluation) -> None:
     """Stand in for a step that could not be compiled; the file is refused."""
+
+
+def _bind(values: Mapping[str, Part], doer: Doer) -> Doer:
+    def do(memory: Memory, run: Evaluation) -> None:
+        outside = dict(run.local)
+        for name, part in values.items():
+            run.local[name] = compute(part, run)
+        doer(memory, run)
+        run.local = outside
+
+    return do
 
 
 def _choose(test: Part, doer: Doer, orelse: Doer) -> Doer:

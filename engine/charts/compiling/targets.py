@@ -12,7 +12,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from engine.charts.compiling.language import Language, Local
 from engine.charts.compiling.scope import NAMES
-from engine.charts.reading import Path
+from engine.charts.reading import Place
 from engine.expressions.compiler import Compiler, Evaluation, ExpressionError, Part
 from engine.expressions.expression import parse_expression
 from engine.expressions.values import EvaluationError, kind_of
@@ -57,7 +57,7 @@ def first_problem(error: ValidationError) -> str:
     return problem if place == 'parameters' else f'{place}: {problem}'
 
 
-def compile_target(language: Language, text: str, path: Path, local: Local) -> Target | None:
+def compile_target(language: Language, text: str, path: Place, local: Local) -> Target | None:
     """Return a place in memory; None, and a problem, if there is none."""
     try:
         tree = parse_expression(ROOT + text, tuple(NAMES), local).tree
@@ -65,12 +65,14 @@ def compile_target(language: Language, text: str, path: Path, local: Local) -> T
         if field not in language.memory.model_fields:
             listed = ', '.join(language.memory.model_fields) or 'none'
             raise ExpressionError(f'memory has no field {field!r}; available: {listed}')
+        language.writes.add(field)
         reader = Compiler(tuple(NAMES), local=local)
         kind = language.memory.model_fields[field].annotation
         keys: list[Part] = []
         for node in nodes:
             kind = _inside(kind, node)
             keys.append(reader.read(node))
+        language.reads |= reader.fields.keys()
     except ExpressionError as error:
         language.note(path, f'{text}: {error.problem}')
         return None

@@ -123,7 +123,8 @@ class StepReader:
     def _value(self, node: ast.expr) -> Any:
         """Return a value as steps have it: plain, an expression, or a template."""
         if isinstance(node, ast.JoinedStr):
-            return {'text': TextReader(self._reader).text(node)}
+            text = TextReader(self._reader).text(node)
+            return text if '{{' in text else repr(text)
         tree = self._reader.tree(node)
         if isinstance(tree, ast.Dict) and all(isinstance(key, ast.Constant) for key in tree.keys):
             keys = [str(key.value) for key in tree.keys if isinstance(key, ast.Constant)]

@@ -22,14 +22,6 @@ from engine.charts.export.python import (
 )
 from engine.charts.export.types_of import item_type
 
-FILTERS = {
-    'len': ('length', 1), 'lower': ('lower', 1), 'upper': ('upper', 1), 'capitalize': ('capitalize', 1),
-    'string': ('string', 1), 'join': ('join', 2), 'sum': ('sum', 1), 'min': ('min', 1), 'max': ('max', 1),
-    'abs': ('abs', 1), 'round': ('round', 2), 'first': ('first', 1), 'last': ('last', 1), 'trim': ('trim', 1),
-}  # fmt: skip
-"""The functions of expressions that are filters in templates, and how many values they take there."""
-
-
 Piece = tuple[str, bool]
 """A part of a joined text: its template, and whether it is there in any case, just once."""
 MARK, AFTER = '\0', '\1'
@@ -39,7 +31,7 @@ MARK, AFTER = '\0', '\1'
 def template_of(function: Any, pattern: Any, arguments: Sequence[Operand]) -> str:
     """Return the template for the text that a function returns. Raises `Unsayable`."""
     reader, statements = read_function(function, pattern, arguments)
-    return TextReader(reader).body(statements)
+    return _exact(TextReader(reader).body(statements))
 
 
 class TextReader:
@@ -176,7 +168,7 @@ class TextReader:
                 words = {word.arg: word.value for word in items.keywords}
                 start = self._reader.value(words.get('start', ast.Constant(0)))
                 inner._reader.names[number] = Value(name(number), int)
-                counted = f' %}}{{% set {number} = loop.index0 + {ast.unparse(as_tree(start))}'
+                counted = f' %}}{{% set {number} = loop.index - 1 + {ast.unparse(as_tree(start))}'
                 items = items.args[0]
         if not isinstance(target, ast.Name):
             raise Unsayable(f'{source(target)} has no counterpart')
@@ -203,30 +195,9 @@ class TextReader:
 def template_expression(tree: ast.expr) -> str:
     """Return an expression as templates have it. Raises `Unsayable`."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.ListComp | ast.Dict):
+        if isinstance(node, ast.ListComp):
             raise Unsayable(f'{source(node)} cannot be in a template')
-    text = ast.unparse(_Filters().visit(ast.parse(ast.unparse(tree), mode='eval').body))
-    return text[1:-1] if isinstance(tree, ast.Call) else text
-
-
-class _Filters(ast.NodeTransformer):
-    """Turns calls of functions into filters."""
-
-    def visit_Call(self, node: ast.Call) -> ast.expr:
-        """Return a call as `(value | filter)`."""
-        self.generic_visit(node)
-        function = node.func.id if isinstance(node.func, ast.Name) else ''
-        filtered, most = FILTERS.get(function, ('', 0))
-        if not filtered or len(node.args) > most:
-            raise Unsayable(f'{source(node)} cannot be in a template')
-        value, *more = map(ast.unparse, node.args)
-        simple = isinstance(node.args[0], ast.Name | ast.Attribute | ast.Subscript | ast.Constant)
-        arguments = f'({", ".join(more)})' if more else ''
-        return ast.Name(f'({value if simple else f"({value})"} | {filtered}{arguments})')
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        """Return a name; null is called otherwise."""
-        return ast.Name('none') if node.id == 'null' else node
+    return ast.unparse(tree)
 
 
 def _joined(separator: str, pieces: Sequence[Piece]) -> str:
@@ -249,6 +220,11 @@ def _wrapped(head: str, end: str, pieces: Sequence[Piece]) -> list[Piece]:
     """Return pieces that may be missing or repeated: each brings its separators with it."""
     marked = [f'{MARK}{text}{AFTER}' if is_fixed else text for text, is_fixed in pieces]
     return [(f'{{% {head} %}}{text}{{% {end} %}}', False) for text in marked]
+
+
+def _exact(template: str) -> str:
+    """Return a template that keeps line ends after its tags, and spaces before them; a chart's drops them."""
+    return re.sub(r'(?m)(^[ \t]+)\{% ', r'\1{%+ ', re.sub(r' %\}(?=\n)', ' +%}', template))
 
 
 def _literal(text: str) -> str:

@@ -64,6 +64,9 @@ class Charts(Protocol):
     def number(self, name: str, version: str) -> int:
         """Return the number of a version; 0 if it is not known."""
 
+    def kept(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the versions of each chart, the newest first."""
+
 
 @dataclass(slots=True, kw_only=True)
 class Catalog:

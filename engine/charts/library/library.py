@@ -109,8 +109,11 @@ class ChartLibrary:
 
     def number(self, name: str, version: str) -> int:
         """Return the number of a version; 0 if it is not known. Blocks."""
-        known = self._version(name, version) if is_name(name) else None
-        return known.number if known else 0
+        return self.files.number(name, version) if self.folder else 0
+
+    def kept(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the versions of each chart, also of removed ones, the newest first. Blocks."""
+        return {name: self.files.newest(name) for name in self.files.names()} if self.folder else {}
 
     def charts(self) -> list[ChartInfo]:
         """Return all charts by name, the removed ones last. Blocks."""

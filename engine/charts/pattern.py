@@ -13,8 +13,9 @@ from pydantic import ValidationError
 
 from engine.agents.spec import Role
 from engine.charts.compiling.agents import AgentCompiler
-from engine.charts.compiling.fields import ChartForm, ChartMemory, FieldTypes
+from engine.charts.compiling.fields import ChartForm, FieldTypes
 from engine.charts.compiling.language import Language
+from engine.charts.compiling.people import inputs_for_seats, seats_of
 from engine.charts.compiling.scope import DESIGN, MAX_ITEMS, MAX_STEPS, Values
 from engine.charts.compiling.states import Build, StateCompiler
 from engine.charts.compiling.steps import Action, StepCompiler
@@ -48,6 +49,10 @@ class Plan:
     roles: Any
     facts: Mapping[str, Part]
     on_retry: Action | None
+    reads: frozenset[str]
+    """The fields of memory that expressions and templates read."""
+    writes: frozenset[str]
+    """Those that steps write."""
 
     def build(self, pattern: Pattern) -> Build:
         """Return the beginning of a chart. Raises `PatternError`."""
@@ -137,25 +142,36 @@ class _Loader:
     def _members(self) -> dict[str, Any]:
         """Return the attributes of the class, noting what is wrong."""
         file, records = self._file, self._records
-        memory: Any = records.model('Memory', file.memory, ('memory',), ChartMemory)
-        parameters = records.model('Parameters', file.parameters, ('parameters',), ChartForm)
+        memory: Any = records.memory(with_seats=bool(seats_of(file)))
+        parameters = records.model('Parameters', file.parameters, ('parameters',), ChartForm, 'parameters')
         for name in file.records:
             records.record(name, ('records', name))
         language = Language(file, memory, self._note)
         steps = StepCompiler(language, self._tree.line)
-        states = StateCompiler(language, steps, AgentCompiler(language, records.record))
-        plan = Plan(
-            states=states.states(file.states, ('states',), ()),
-            edges=states.edges(file.transitions, ('transitions',), (), file.states),
-            roles=self._roles(language, states),
-            facts={name: language.value(value, ('facts', name)) for name, value in file.facts.items()},
-            on_retry=steps.action(file.on_retry, ('on_retry',)),
-        )
+        states = StateCompiler(language, steps, AgentCompiler(steps, records.record))
+        build_states = states.states(file.states, ('states',), ())
+        build_edges = states.edges(file.transitions, ('transitions',), (), file.states)
+        roles = self._roles(language, states)
+        facts = {name: language.value(value, ('facts', name)) for name, value in file.facts.items()}
+        on_retry = steps.action(file.on_retry, ('on_retry',))
         for name, listed in file.actions.items():
             if name not in steps.used:
                 steps.steps(listed, ('actions', name), ())
         for name, guard in file.guards.items():
             language.expression(guard.if_, ('guards', name))
+        inputs = {
+            trigger: records.model('Input', fields, ('inputs', trigger), ChartForm, trigger)
+            for trigger, fields in file.inputs.items()
+        }
+        plan = Plan(
+            states=build_states,
+            edges=build_edges,
+            roles=roles,
+            facts=facts,
+            on_retry=on_retry,
+            reads=frozenset(language.reads),
+            writes=frozenset(language.writes),
+        )
         digest = hashlib.sha256(self._text.encode()).hexdigest()[:12]
         return {
             'name': file.chart,
@@ -164,10 +180,7 @@ class _Loader:
             **{part: value for part in SHOWN if (value := getattr(file, part))},
             **{part: value for part in TABLES if (value := getattr(file, part))},
             'words': _words(file, states.guards.keys() - file.guards.keys()),
-            'inputs': {
-                trigger: records.model('Input', fields, ('inputs', trigger), ChartForm)
-                for trigger, fields in file.inputs.items()
-            },
+            'inputs': inputs_for_seats(file) | inputs,
             'Memory': memory,
             'Parameters': parameters,
             'plan': plan,

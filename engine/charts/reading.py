@@ -19,6 +19,7 @@ MAX_PROBLEMS = 50
 """Maximum number of problems that are named."""
 CONTROL = re.compile('[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]')
 """Characters that no text of a chart holds."""
+IN_BRACES = ' (within braces, put a text with brackets, braces, commas or colons into quotes)'
 
 Place = Sequence[str | int]
 
@@ -66,7 +67,7 @@ class Tree:
     """A chart file's text as nodes, which know their lines."""
 
     def __init__(self, root: yaml.Node) -> None:
-        self.root = root
+        self._root = root
 
     def line(self, path: Place, inner: int = 1) -> int:
         """Return the line of a field's name, of an item, or of the nearest enclosing one.
@@ -83,7 +84,7 @@ class Tree:
         return line
 
     def _find(self, path: Place) -> tuple[int, yaml.Node]:
-        node, line = self.root, self.root.start_mark.line + 1
+        node, line = self._root, self._root.start_mark.line + 1
         for step in path:
             if isinstance(node, yaml.MappingNode):
                 for key, value in node.value:
@@ -97,7 +98,7 @@ class Tree:
 
     def lines(self) -> Iterator[tuple[str, int]]:
         """Yield each field, as `states.writing.prompt`, with the line of its name."""
-        yield from _lines(self.root, ())
+        yield from _lines(self._root, ())
 
 
 def _lines(node: yaml.Node, path: tuple[str, ...]) -> Iterator[tuple[str, int]]:
@@ -131,7 +132,8 @@ def read_chart(text: str, problems: Problems) -> tuple[Tree, dict[str, Any]]:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        problems.add(mark.line + 1 if mark else 1, f'is neither YAML nor JSON: {error.problem}')
+        hint = IN_BRACES if "expected ','" in str(error.problem) else ''
+        problems.add(mark.line + 1 if mark else 1, f'is neither YAML nor JSON: {error.problem}{hint}')
     except (yaml.YAMLError, ValueError) as error:
         line = text.count('\n', 0, getattr(error, 'position', 0)) + 1
         problems.add(line, f'is neither YAML nor JSON: {getattr(error, "reason", error)}')

@@ -65,12 +65,14 @@ def compile_target(language: Language, text: str, path: Place, local: Local) -> 
         if field not in language.memory.model_fields:
             listed = ', '.join(language.memory.model_fields) or 'none'
             raise ExpressionError(f'memory has no field {field!r}; available: {listed}')
+        language.writes.add(field)
         reader = Compiler(tuple(NAMES), local=local)
         kind = language.memory.model_fields[field].annotation
         keys: list[Part] = []
         for node in nodes:
             kind = _inside(kind, node)
             keys.append(reader.read(node))
+        language.reads |= reader.fields.keys()
     except ExpressionError as error:
         language.note(path, f'{text}: {error.problem}')
         return None

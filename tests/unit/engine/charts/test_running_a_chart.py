@@ -8,7 +8,8 @@ from typing import Any
 from engine import LocalConductor
 from engine.charts import load_chart
 from engine.history import ForkOverrides
-from engine.records import Change
+from engine.records import Change, Event
+from engine.runtime.debugger.guard_explanations import GuardExplanations
 from tests.support.harness import FakeModel, catalog, complete_run
 
 CRITIQUE = Path(__file__).parents[3] / 'support' / 'charts' / 'critique.chart.yaml'
@@ -56,6 +57,26 @@ async def test_a_fork_of_a_chart_replays_and_goes_on() -> None:
         fork = await conductor.fork(run, 3, overrides=ForkOverrides(changes=changes))
         outcome = await conductor.result(fork)
         assert outcome.memory['caveat'] == 'not approved after 0 rounds'
+
+
+def test_guards_of_a_chart_say_what_they_read() -> None:
+    explanations = GuardExplanations(critique().sample(), {})
+    before = {'memory': {'round': 2, 'rounds': 3, 'review': {'approved': True}}}
+    event = Event(name='done', data={})
+    spent = explanations.of('judging', 'done', 'is_spent', before, event)
+    assert spent.says == 'memory.round >= memory.rounds'
+    assert spent.values == (('round', 2), ('rounds', 3))
+    approved = explanations.of('judging', 'done', 'is_approved', before, event)
+    assert approved.values == (('review.approved', True),)
+
+
+async def test_a_rehearsal_counts_the_rounds_of_a_chart() -> None:
+    async with LocalConductor(catalog=catalog(FakeModel(reply), critique())) as conductor:
+        for rounds in (0, 3):
+            rehearsal = await conductor.rehearse('critique', {**TASK, 'rounds': rounds})
+            visits = {state.path: state.visits for state in rehearsal.cost.states}
+            assert (visits['writing'], visits['judging']) == (rounds + 1, rounds + 1)
+            assert not [finding for finding in rehearsal.findings if finding.level == 'warning']
 
 
 def test_a_chart_knows_the_lines_of_its_states_and_edges() -> None:

@@ -9,19 +9,10 @@ from nicegui.element import Element
 from nicegui.elements import codemirror
 
 from ui.web.components.assets import ASSETS
+from ui.web.pages.charts.checking import TextProblem
 
-__all__ = ['ChartText', 'Option', 'TextProblem']
 LIBRARY = codemirror.__name__
 """NiceGUI's package with CodeMirror: once imported, its script can be imported by ours."""
-
-
-class TextProblem(TypedDict):
-    """A problem at a line; 0 is the whole text."""
-
-    line: int
-    text: str
-    level: str
-    """`error` or `warning`."""
 
 
 class Option(TypedDict, total=False):

@@ -12,10 +12,25 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial, singledispatchmethod
 from types import MethodType
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import BaseModel
 
+from engine.charts.export.operands import (
+    ContextMarker,
+    EventMarker,
+    Known,
+    Operand,
+    Unsayable,
+    Value,
+    as_tree,
+    call,
+    memory_of,
+    name,
+    refuse,
+    source,
+    type_of,
+)
 from engine.charts.export.types_of import fields_of, item_type
 
 MAX_INLINED = 6
@@ -40,56 +55,6 @@ ANSWERED = ('output', 'text', 'error')
 """The data of an event that have a name of their own in charts."""
 SAME = (bool, list, tuple, float, int)
 """What converts a value into one that is the same for a chart."""
-
-
-class Unsayable(Exception):
-    """Something that a chart cannot say; `str(error)` says what."""
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """A value that does not depend on a run: a constant, a class, a function, the pattern."""
-
-    value: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A value in a run, as an expression of the chart."""
-
-    tree: ast.expr
-    type: Any = None
-    """Its type, if that is declared."""
-
-
-class EventMarker:
-    """The event, in a function of the pattern."""
-
-
-class ContextMarker(NamedTuple):
-    """What callbacks of agents get: the pattern and the run's state."""
-
-    pattern: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Stale:
-    """A local name for something in memory, which may have changed since."""
-
-    local: str
-
-
-Operand = Known | Value | EventMarker | ContextMarker | Stale
-
-
-def name(text: str) -> ast.expr:
-    """Return a name as an expression."""
-    return ast.Name(text)
-
-
-def call(function: str, *arguments: ast.expr) -> ast.expr:
-    """Return a call of a chart's function."""
-    return ast.Call(name(function), list(arguments), [])
 
 
 @dataclass(slots=True)
@@ -459,39 +424,6 @@ def _definition(function: Any) -> ast.FunctionDef:
     return tree
 
 
-def memory_of(pattern: Any) -> Value:
-    """Return a pattern's memory, in an expression."""
-    return Value(name('memory'), pattern.Memory)
-
-
-def type_of(operand: Operand) -> Any:
-    """Return the declared type of a value; None if there is none."""
-    return operand.type if isinstance(operand, Value) else None
-
-
-def as_tree(operand: Operand) -> ast.expr:
-    """Return a value as an expression. Raises `Unsayable`."""
-    if isinstance(operand, Value):
-        return operand.tree
-    if isinstance(operand, Stale):
-        raise Unsayable(f'`{operand.local}` is read before memory changes, and used after that')
-    value = operand.value if isinstance(operand, Known) else operand
-    if isinstance(value, Enum):
-        value = value.value
-    if value is None or isinstance(value, bool):
-        return name({None: 'null', True: 'true', False: 'false'}[value])
-    if isinstance(value, int | float | str):
-        return ast.Constant(value)
-    if isinstance(value, list | tuple | set | frozenset):
-        return ast.List(
-            [
-                as_tree(Known(item))
-                for item in (sorted(value, key=str) if isinstance(value, set | frozenset) else value)
-            ]
-        )
-    raise Unsayable(f'`{getattr(value, "__name__", type(value).__name__)}` is Python')
-
-
 def _of_event(attr: str) -> Operand:
     match attr:
         case 'data':
@@ -501,13 +433,3 @@ def _of_event(attr: str) -> Operand:
         case 'at' | 'attempt':
             return Value(name(attr))
     raise Unsayable(f'`{attr}` of an event, which expressions cannot see')
-
-
-def refuse(what: str) -> Any:
-    """Raise `Unsayable`."""
-    raise Unsayable(f'{what} has no counterpart')
-
-
-def source(node: ast.AST) -> str:
-    """Return how something is written in Python, shortened."""
-    return f'`{ast.unparse(node)[:80]}`'

@@ -7,19 +7,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from engine.charts.export.python import (
-    Known,
-    Operand,
-    Reader,
-    Stale,
-    Unsayable,
-    Value,
-    as_tree,
-    read_function,
-    source,
-    type_of,
-)
-from engine.charts.export.templates import TextReader, literal
+from engine.charts.export.operands import Known, Operand, Stale, Unsayable, Value, as_tree, source, type_of
+from engine.charts.export.python import Reader, read_function
+from engine.charts.export.templates import TextReader, literal, shown
 from engine.charts.export.types_of import item_type
 
 

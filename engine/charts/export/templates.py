@@ -8,18 +8,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from engine.charts.export.python import (
-    Known,
-    Operand,
-    Reader,
-    Unsayable,
-    Value,
-    as_tree,
-    name,
-    read_function,
-    source,
-    type_of,
-)
+from engine.charts.export.operands import Known, Operand, Unsayable, Value, as_tree, name, source, type_of
+from engine.charts.export.python import Reader, read_function
 from engine.charts.export.types_of import item_type
 
 Piece = tuple[str, bool]

@@ -12,7 +12,7 @@ from ui.web.components.theme import FORM_KEYS, frame, page_head
 from ui.web.components.widgets import Box, text_link
 from ui.web.pages.launch.form import LaunchForm
 from ui.web.pages.shared import errors
-from ui.web.routing import serve_page, simulator_path, traffic_path
+from ui.web.routing import chart_path, serve_page, simulator_path, traffic_path
 
 
 def register(backend: Backend) -> None:
@@ -41,6 +41,7 @@ def register(backend: Backend) -> None:
             ):
                 text_link(simulator_path(pattern_class.name), 'Simulate: walk through the chart', 'small')
                 text_link(traffic_path(pattern_class.name), 'Traffic: all runs on one diagram', 'small')
+                text_link(chart_path(pattern_class.name), 'Text: the chart as a file', 'small')
             launcher = LaunchForm(backend, pattern_class)
             query = request.query_params
             await launcher.load(

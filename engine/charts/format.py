@@ -105,6 +105,7 @@ class Step(Part):
     do: Steps | None = None
     if_: Code | None = Field(None, alias='if', description='A guard or an expression; else nothing is done')
     for_: Code | None = Field(None, alias='for', description='`item in list`: does the steps for each item')
+    let: Mapping[FieldName, JsonValue] = Field({}, description='Names for values, in this step')
     else_: Steps | None = Field(None, alias='else', description='Steps for when `if` does not hold')
 
 
@@ -297,3 +298,9 @@ class ChartFile(Part):
     on_retry: Steps = Field((), description="Steps for when an agent's attempt failed and is repeated")
     scenarios: tuple[Scenario, ...] = ()
     stubs: Mapping[str, tuple[JsonValue, ...]] = Field({}, description='What agents say in a simulated run')
+
+
+def chart_schema() -> dict[str, Any]:
+    """Return the JSON Schema of chart files."""
+    about = {'$schema': 'https://json-schema.org/draft/2020-12/schema', 'title': 'A Hemicycle chart file'}
+    return {**ChartFile.model_json_schema(), **about}

@@ -13,8 +13,9 @@ from pydantic import ValidationError
 
 from engine.agents.spec import Role
 from engine.charts.compiling.agents import AgentCompiler
-from engine.charts.compiling.fields import ChartForm, ChartMemory, FieldTypes
+from engine.charts.compiling.fields import ChartForm, FieldTypes
 from engine.charts.compiling.language import Language
+from engine.charts.compiling.people import inputs_for_seats, seats_of
 from engine.charts.compiling.scope import DESIGN, MAX_ITEMS, MAX_STEPS, Values
 from engine.charts.compiling.states import Build, StateCompiler
 from engine.charts.compiling.steps import Action, StepCompiler
@@ -141,13 +142,13 @@ class _Loader:
     def _members(self) -> dict[str, Any]:
         """Return the attributes of the class, noting what is wrong."""
         file, records = self._file, self._records
-        memory: Any = records.model('Memory', file.memory, ('memory',), ChartMemory)
-        parameters = records.model('Parameters', file.parameters, ('parameters',), ChartForm)
+        memory: Any = records.memory(with_seats=bool(seats_of(file)))
+        parameters = records.model('Parameters', file.parameters, ('parameters',), ChartForm, 'parameters')
         for name in file.records:
             records.record(name, ('records', name))
         language = Language(file, memory, self._note)
         steps = StepCompiler(language, self._tree.line)
-        states = StateCompiler(language, steps, AgentCompiler(language, records.record))
+        states = StateCompiler(language, steps, AgentCompiler(steps, records.record))
         build_states = states.states(file.states, ('states',), ())
         build_edges = states.edges(file.transitions, ('transitions',), (), file.states)
         roles = self._roles(language, states)
@@ -158,6 +159,10 @@ class _Loader:
                 steps.steps(listed, ('actions', name), ())
         for name, guard in file.guards.items():
             language.expression(guard.if_, ('guards', name))
+        inputs = {
+            trigger: records.model('Input', fields, ('inputs', trigger), ChartForm, trigger)
+            for trigger, fields in file.inputs.items()
+        }
         plan = Plan(
             states=build_states,
             edges=build_edges,
@@ -175,10 +180,7 @@ class _Loader:
             **{part: value for part in SHOWN if (value := getattr(file, part))},
             **{part: value for part in TABLES if (value := getattr(file, part))},
             'words': _words(file, states.guards.keys() - file.guards.keys()),
-            'inputs': {
-                trigger: records.model('Input', fields, ('inputs', trigger), ChartForm)
-                for trigger, fields in file.inputs.items()
-            },
+            'inputs': inputs_for_seats(file) | inputs,
             'Memory': memory,
             'Parameters': parameters,
             'plan': plan,

@@ -19,6 +19,7 @@ MAX_PROBLEMS = 50
 """Maximum number of problems that are named."""
 CONTROL = re.compile('[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]')
 """Characters that no text of a chart holds."""
+IN_BRACES = ' (within braces, put a text with brackets, braces, commas or colons into quotes)'
 
 Place = Sequence[str | int]
 
@@ -131,7 +132,8 @@ def read_chart(text: str, problems: Problems) -> tuple[Tree, dict[str, Any]]:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        problems.add(mark.line + 1 if mark else 1, f'is neither YAML nor JSON: {error.problem}')
+        hint = IN_BRACES if "expected ','" in str(error.problem) else ''
+        problems.add(mark.line + 1 if mark else 1, f'is neither YAML nor JSON: {error.problem}{hint}')
     except (yaml.YAMLError, ValueError) as error:
         line = text.count('\n', 0, getattr(error, 'position', 0)) + 1
         problems.add(line, f'is neither YAML nor JSON: {getattr(error, "reason", error)}')

@@ -1,1 +1,1 @@
-"""Experiments: which variant of a workflow is better, told from scored runs of the same cases."""
+"""Experiments: which variant of a workflow is better on a dataset, and whether that is true."""

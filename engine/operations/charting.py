@@ -16,7 +16,7 @@ MAX_TEXT = 262_144
 MAX_NOTE = 500
 Name = Annotated[str, Field(max_length=200, description='The name of a chart.')]
 Text = Annotated[str, Field(max_length=MAX_TEXT, description='The text of a chart: YAML or JSON.')]
-Version = Annotated[str, Field(max_length=MAX_VERSION, description='A version of it.')]
+Version = Annotated[str, Field(max_length=MAX_VERSION, description='A version of it, or its number.')]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,7 @@ Id = Annotated[str, Field(max_length=200)]
 Version = Annotated[
     str, Field(max_length=100, description='The id of a version, or its beginning; by default the newest.')
 ]
+MaxMarks = Annotated[int, Field(ge=1, le=100)]
 
 
 class Datasets(Protocol):
@@ -146,9 +147,7 @@ class Experimenting(Protocol):
         """List what people think of the runs of an experiment, oldest first."""
 
     @operation(Role.VIEWER, 'GET experiments/{experiment}/unmarked', id='list_unmarked')
-    async def to_mark(
-        self, experiment: Id, limit: Annotated[int, Field(ge=1, le=100)] = 10
-    ) -> Sequence[Pairing]:
+    async def to_mark(self, experiment: Id, limit: MaxMarks = 10) -> Sequence[Pairing]:
         """List runs that you have not marked yet, without saying which variants made them."""
 
     @operation(Role.VIEWER, 'GET experiments/{experiment}/agreement', id='get_agreement')

@@ -11,10 +11,12 @@ from pydantic import BaseModel
 from engine.agents.chart import agent
 from engine.agents.criteria import Check, Criteria, Evidence
 from engine.agents.spec import Role, RoleAssignment
-from engine.charts.compiling.language import Language, Local
-from engine.charts.compiling.scope import MAX_ITEMS, MAX_STEPS, Values, evaluation
-from engine.charts.compiling.steps import Action
-from engine.charts.format import State, Until
+from engine.charts.compiling.language import Local
+from engine.charts.compiling.people import compile_seat
+from engine.charts.compiling.scope import DESIGN, MAX_ITEMS, MAX_STEPS, Values, evaluation
+from engine.charts.compiling.steps import Action, StepCompiler
+from engine.charts.compiling.templates import is_template
+from engine.charts.format import Agent, State, Until
 from engine.charts.reading import Place
 from engine.errors import EngineError, PatternError
 from engine.expressions.compiler import Evaluation, Part
@@ -81,12 +83,12 @@ class AgentCompiler:
     """Compiles the agent of a state.
 
     Args:
-        language: compiles the expressions in it.
+        steps: compiles its actions.
         record: returns the record with a name, noting a place if there is none.
     """
 
-    def __init__(self, language: Language, record: Callable[[str, Place], type[BaseModel]]) -> None:
-        self._language, self._record = language, record
+    def __init__(self, steps: StepCompiler, record: Callable[[str, Place], type[BaseModel]]) -> None:
+        self._language, self._steps, self._record = steps.language, steps, record
 
     def compile(
         self, state: State, path: Place, local: Local, actions: Mapping[str, Action | None]
@@ -97,13 +99,13 @@ class AgentCompiler:
         at = (*path, 'agent')
         if not state.prompt.strip():
             language.note(path, 'an agent needs a `prompt`')
+        self._check_roles(spec, at)
         if bool(spec.roles) == bool(spec.role) or bool(spec.roles) != bool(spec.cast):
             language.note(at, 'give one role, or several with a `cast` that picks one')
         names = [('role', spec.role), *((('roles', number), name) for number, name in enumerate(spec.roles))]
-        design = ('parameters',)
-        role = language.template(spec.role, (*at, 'role'), local, design)
+        role = language.template(spec.role, (*at, 'role'), local, DESIGN)
         several = [
-            language.template(name, (*at, 'roles', n), local, design) for n, name in enumerate(spec.roles)
+            language.template(name, (*at, 'roles', n), local, DESIGN) for n, name in enumerate(spec.roles)
         ]
         del names
         prompt = language.template(state.prompt, (*path, 'prompt'), local)
@@ -112,6 +114,12 @@ class AgentCompiler:
         output = self._record(state.output, (*path, 'output')) if state.output else None
         until = self._criteria(spec.until, (*at, 'until')) if spec.until else None
         retry = Retry(**spec.retry.model_dump()) if spec.retry else None
+        seat = state.seat
+        add_seat = (
+            compile_seat(self._steps, seat, output, actions['then'], ((*path, 'seat'), local))
+            if seat
+            else None
+        )
         refusals = [
             (
                 language.condition(item.if_, (*at, 'refuse', number, 'if'), local),
@@ -146,9 +154,18 @@ class AgentCompiler:
                 built['transitions'] = [
                     {**edge, 'after': [on_step, *listify(edge.get('after'))]} for edge in built['transitions']
                 ]
-            return built
+            return add_seat(built, variables) if add_seat else built
 
         return build
+
+    def _check_roles(self, spec: Agent, path: Place) -> None:
+        roles = self._language.file.roles
+        if any(role.for_ for role in roles.values()):
+            return
+        for name in (spec.role, *spec.roles):
+            if name and name not in roles and not is_template(name):
+                listed = ', '.join(roles) or 'none'
+                self._language.note(path, f'there is no role {name!r}; available: {listed}')
 
     def _criteria(self, until: Until, path: Place) -> Criteria:
         checks = [

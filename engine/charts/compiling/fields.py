@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from functools import partial
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model, model_validator
 from pydantic_core import PydanticUndefined
 
+from engine.charts.compiling.language import Language, Note
+from engine.charts.compiling.scope import Values
 from engine.charts.format import ChartFile, FieldType
 from engine.charts.reading import Place
+from engine.expressions.compiler import Evaluation
+from engine.expressions.expression import compute
+from engine.records import Event
 from engine.records.frozen import Form, FrozenModel
 from engine.statechart.memory import Memory
 from engine.statechart.pattern import validation_problems
 
-Note = Callable[[Place, str], None]
-"""Notes a problem at a place in the file."""
+THIS = ('this',)
+"""The names in a check: the record."""
 PLAIN: Mapping[str, Any] = {'string': str, 'integer': int, 'number': float, 'boolean': bool, 'any': Any}
 EMPTY: Mapping[str, Any] = {
     'string': '', 'integer': 0, 'number': 0.0, 'boolean': False, 'array': [], 'object': {}, 'any': None,
@@ -58,6 +63,9 @@ class ChartMemory(Memory):
 
     model_config = ConfigDict(protected_namespaces=())
 
+    def note_seat(self, seat: str, event: Event) -> None:
+        """Note nothing: the steps of a seat do."""
+
 
 class FieldTypes:
     """The types of a chart file.
@@ -69,6 +77,7 @@ class FieldTypes:
 
     def __init__(self, file: ChartFile, note: Note) -> None:
         self._file, self._note = file, note
+        self._language = Language(file, Memory, note)
         self._records: dict[str, type[BaseModel]] = {}
         self._open: list[str] = []
 
@@ -88,14 +97,26 @@ class FieldTypes:
             return ChartRecord
         self._open.append(name)
         fields = self._file.records[name]
-        self._records[name] = self.model(name, fields, ('records', name), ChartRecord)
+        self._records[name] = self.model(name, fields, ('records', name), ChartRecord, name)
         self._open.pop()
         return self._records[name]
 
+    def memory(self, *, with_seats: bool) -> type[BaseModel]:
+        """Return the memory, which also has the seats that people have taken, if there may be such."""
+        base: type[Memory] = ChartMemory
+        if with_seats:
+            base = create_model('SeatedMemory', __base__=ChartMemory, seats=(tuple[str, ...], ()))
+        return self.model('Memory', self._file.memory, ('memory',), base)
+
     def model(
-        self, name: str, fields: Mapping[str, FieldType], path: Place, base: type[BaseModel]
+        self,
+        name: str,
+        fields: Mapping[str, FieldType],
+        path: Place,
+        base: type[BaseModel],
+        checked: str = '',
     ) -> type[BaseModel]:
-        """Return a model with these fields."""
+        """Return a model with these fields, and the checks that the file has under the name `checked`."""
         is_memory = issubclass(base, Memory)
         declared: dict[str, Any] = {}
         for each, field in fields.items():
@@ -106,7 +127,37 @@ class FieldTypes:
             kind = self._kind(field, at, is_list=base is not ChartRecord)
             default = self._default(each, field, kind, at, is_memory=is_memory)
             declared[each] = (kind, self._info(field, default))
-        return create_model(name, __base__=base, **declared)
+        check = self._checks(checked)
+        validators: dict[str, Any] = {'check': model_validator(mode='after')(check)} if check else {}
+        made = create_model(name, __base__=base, __validators__=validators, **declared)
+        if name in self._file.prose and base is ChartRecord:
+            setattr(made, 'from_prose', self._prose(made, name))  # noqa: B010
+        return made
+
+    def _checks(self, name: str) -> Callable[[Any], Any] | None:
+        """Return what checks a record beyond its types; it raises `ValueError`."""
+        checks = [
+            (
+                self._language.part(item.must, ('checks', name, number, 'must'), (), THIS),
+                self._language.template(item.error, ('checks', name, number, 'error'), (), THIS),
+            )
+            for number, item in enumerate(self._file.checks.get(name, ()))
+        ]
+
+        def check(record: Any) -> Any:
+            for must, error in checks:
+                run = Evaluation(Values({'this': record}))
+                if not compute(must, run):
+                    raise ValueError(compute(error, run))
+            return record
+
+        return check if checks else None
+
+    def _prose(self, record: type[BaseModel], name: str) -> Any:
+        part = self._language.value(self._file.prose[name], ('prose', name), (), ('text',))
+        return classmethod(
+            lambda cls, text: record.model_validate(compute(part, Evaluation(Values({'text': text}))))
+        )
 
     def _default(self, name: str, field: FieldType, kind: Any, path: Place, *, is_memory: bool) -> Any:
         """Return a default, or `PydanticUndefined`."""
@@ -201,13 +252,3 @@ def _name_problem(name: str, base: type[BaseModel]) -> str:
     if hasattr(base, name) or name.startswith('model_'):
         return f'{name!r} is reserved: choose another name'
     return ''
-
-
-def model_of(annotation: Any) -> Iterator[type[BaseModel]]:
-    """Yield the records in a type."""
-    from typing import get_args
-
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    for part in get_args(annotation):
-        yield from model_of(part)

@@ -83,28 +83,28 @@ class Language:
             self._check(tree, path, reader.fields)
         return part
 
-    def value(self, value: Any, path: Place, local: Local = ()) -> Part:
+    def value(self, value: Any, path: Place, local: Local = (), names: Sequence[str] = tuple(NAMES)) -> Part:
         """Return what computes a value: of a text, an expression, or a template if it has `{{`.
 
         A mapping with only `text` is a text, which may be a template too.
         """
         if isinstance(value, str):
-            return self.template(value, path, local) if is_template(value) else self.part(value, path, local)
+            read = self.template if is_template(value) else self.part
+            return read(value, path, local, names)
         if isinstance(value, list):
-            items = [self.value(item, (*path, number), local) for number, item in enumerate(value)]
+            items = [self.value(item, (*path, number), local, names) for number, item in enumerate(value)]
             return lambda run: [item(run) for item in items]
         if isinstance(value, Mapping) and value.keys() == {'text'} and isinstance(value['text'], str):
-            return self._text(value['text'], (*path, 'text'), local)
+            return self._text(value['text'], (*path, 'text'), local, names)
         if isinstance(value, Mapping):
-            fields = {name: self.value(item, (*path, name), local) for name, item in value.items()}
+            fields = {name: self.value(item, (*path, name), local, names) for name, item in value.items()}
             return lambda run: {name: item(run) for name, item in fields.items()}
         return lambda run: value
 
-    def _text(self, text: str, path: Place, local: Local) -> Part:
-        names = (*NAMES, *local)
-        if not is_template(text) and text.partition('.')[0].partition('[')[0] in names:
+    def _text(self, text: str, path: Place, local: Local, names: Sequence[str]) -> Part:
+        if not is_template(text) and text.partition('.')[0].partition('[')[0] in (*names, *local):
             self.note(path, f'is the fixed text {text!r}: write `{{{{ {text} }}}}` for the value')
-        return self.template(text, path, local)
+        return self.template(text, path, local, names)
 
     def loop(
         self, text: str, path: Place, local: Local = (), names: Sequence[str] = tuple(NAMES)
@@ -114,11 +114,15 @@ class Language:
         if match is None:
             self.note(path, 'write `item in list`')
             return 'item', nothing
+        self.check_variable(match[1], path)
+        return match[1], self.part(match[2], path, local, names)
+
+    def check_variable(self, name: str, path: Place) -> None:
+        """Note that a variable hides a name or a function, if it does."""
         try:
-            Compiler(names).check_local(match[1], ast.Name(id=match[1]))
+            Compiler(tuple(NAMES)).check_local(name, ast.Name(id=name))
         except ExpressionError as error:
             self.note(path, error.problem)
-        return match[1], self.part(match[2], path, local, names)
 
     def condition(self, text: str, path: Place, local: Local = ()) -> Part:
         """Return what answers a guard by name, or an expression."""

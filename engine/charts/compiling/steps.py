@@ -56,7 +56,7 @@ class StepCompiler:
     """
 
     def __init__(self, language: Language, line_of: Callable[[Place], int]) -> None:
-        self._language, self._line_of = language, line_of
+        self.language, self._line_of = language, line_of
         self._open: list[str] = []
         self._count = 0
         self.used: set[str] = set()
@@ -80,7 +80,7 @@ class StepCompiler:
         return do
 
     def _step(self, step: Step, path: Place, local: Local) -> Doer:
-        language = self._language
+        language = self.language
         self._count += 1
         if self._count > MAX_COMPILED:
             language.note(path, f'the actions have more than {MAX_COMPILED:,} steps')
@@ -92,6 +92,7 @@ class StepCompiler:
                 f'a step has one of {", ".join(VERBS)}' + (f', not {" and ".join(verbs)}' if verbs else ''),
             )
             return _idle
+        local, values = self._let(step, path, local)
         if step.else_ is not None and step.if_ is None:
             language.note(path, '`else` needs an `if`')
         inner = local
@@ -106,7 +107,15 @@ class StepCompiler:
             doer = _choose(test, doer, orelse)
         if items is not None:
             doer = _repeat(variable, items, doer)
-        return self._located(doer, path)
+        return self._located(_bind(values, doer) if values else doer, path)
+
+    def _let(self, step: Step, path: Place, local: Local) -> tuple[Local, dict[str, Part]]:
+        values: dict[str, Part] = {}
+        for name, value in step.let.items():
+            values[name] = self.language.value(value, (*path, 'let', name), local)
+            self.language.check_variable(name, (*path, 'let', name))
+            local = (*local, name)
+        return local, values
 
     def _located(self, doer: Doer, path: Place) -> Doer:
         line = self._line_of(path)
@@ -133,23 +142,23 @@ class StepCompiler:
             case 'increment':
                 return self._writes(step.increment or {}, (*path, 'increment'), local, _incrementer)
             case 'remove':
-                target = compile_target(self._language, step.remove or '', (*path, 'remove'), local)
+                target = compile_target(self.language, step.remove or '', (*path, 'remove'), local)
                 if target and not target.keys:
-                    self._language.note((*path, 'remove'), 'name an item of a list or a field of an object')
+                    self.language.note((*path, 'remove'), 'name an item of a list or a field of an object')
                 return target.remove if target and target.keys else _idle
             case 'do':
                 return self.steps(step.do or (), (*path, 'do'), local)
         return self._named(step.action or '', (*path, 'action'), local)
 
     def _named(self, name: str, path: Place, local: Local) -> Doer:
-        actions = self._language.file.actions
+        actions = self.language.file.actions
         if name not in actions:
-            self._language.note(
+            self.language.note(
                 path, f'there is no action {name!r}; available: {", ".join(actions) or "none"}'
             )
             return _idle
         if name in self._open:
-            self._language.note(path, f'action {name!r} is a part of itself')
+            self.language.note(path, f'action {name!r} is a part of itself')
             return _idle
         self.used.add(name)
         self._open.append(name)
@@ -162,8 +171,8 @@ class StepCompiler:
     ) -> Doer:
         doers: list[Doer] = []
         for text, value in values.items():
-            target = compile_target(self._language, text, (*path, text), local)
-            part = self._language.value(value, (*path, text), local)
+            target = compile_target(self.language, text, (*path, text), local)
+            part = self.language.value(value, (*path, text), local)
             if target is not None:
                 doers.append(writer(target, part))
 
@@ -176,6 +185,17 @@ class StepCompiler:
 
 def _idle(memory: Memory, run: Evaluation) -> None:
     """Stand in for a step that could not be compiled; the file is refused."""
+
+
+def _bind(values: Mapping[str, Part], doer: Doer) -> Doer:
+    def do(memory: Memory, run: Evaluation) -> None:
+        outside = dict(run.local)
+        for name, part in values.items():
+            run.local[name] = compute(part, run)
+        doer(memory, run)
+        run.local = outside
+
+    return do
 
 
 def _choose(test: Part, doer: Doer, orelse: Doer) -> Doer:

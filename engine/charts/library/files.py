@@ -67,14 +67,18 @@ class ChartFiles:
         )
 
     def text(self, name: str, version: str) -> str:
-        """Return the text of a version. Raises `UnknownVersion`, also if its file was changed."""
-        for _, each, path in self._kept(name):
-            if each == version:
+        """Return the text of a version, or that with this number.
+
+        Raises:
+            UnknownVersion: also if its file was changed.
+        """
+        for number, each, path in self._kept(name):
+            if version in (each, str(number)):
                 with suppress(FileNotFoundError, InvalidInput):
                     text = read_chart(path)
-                    if digest_of(text.encode()) == version:
+                    if digest_of(text.encode()) == each:
                         return text
-        raise UnknownVersion(name, version, self._current(name))
+        raise UnknownVersion(name, version, self._current(name), problem='is not there')
 
     def keep(self, name: str, text: str, *, author: str = '', note: str = '', saved: float = 0.0) -> None:
         """Make a text a version of a chart, unless it is one; the file of the chart stays as it is."""

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from engine.agents.chart import agent
 from engine.agents.spec import Role
-from engine.patterns.debate.quoting import RULE, fence
+from engine.expressions.quoting import RULE, fence
 from engine.patterns.form_fields import task_field
 from engine.records import Event
 from engine.records.frozen import Form, FrozenModel

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from engine.charts import ChartFile
+from engine.charts import chart_schema
 from engine.operations.rehearsal import Finding, Means, rehearse
 from ui.app.backend import Backend
 from ui.web.components.debounce import Debouncer, Pace, create_page_task
@@ -73,7 +73,7 @@ class EditorView:
         self.text.on_history(self._show_history)
         self.text.on_text(self._on_text)
         self.text.on_late(lambda: self._state.show('That came too late: the text had changed. Try again.'))
-        completion = Completion(ChartFile.model_json_schema(), sorted(self._backend().catalog.tools))
+        completion = Completion(chart_schema(), sorted(self._backend().catalog.tools))
         self.text.on_complete(lambda line, before: completion.complete(self.text.text, line, before))
         with self._chart.tools:
             more = button('Change', icon='edit', kind='small', aria_haspopup='menu')

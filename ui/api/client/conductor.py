@@ -12,6 +12,7 @@ from urllib.parse import quote
 import httpx
 
 from engine import Catalog, InvalidInput, Pattern, RunHandle
+from engine.experiments import Experiment
 from engine.history import (
     DiskUsage,
     ForkOverrides,
@@ -28,12 +29,16 @@ from engine.operations import (
     Annotating,
     Charting,
     Checking,
+    Datasets,
     Endpoints,
+    Experimenting,
+    ExperimentResult,
     Forking,
     McpServers,
     Rehearsing,
     Retaining,
     Steering,
+    run_experiment,
 )
 from engine.records import (
     Annotation,
@@ -101,6 +106,7 @@ class HttpConductor:
         self.endpoints, self.agents = remote(Endpoints, self._ask), remote(Agents, self._ask)
         self.mcp_servers = remote(McpServers, self._ask)
         self.charts = remote(Charting, self._ask)
+        self.experiments, self.datasets = remote(Experimenting, self._ask), remote(Datasets, self._ask)
         self.merging = RemoteMerging(self._ask, self.workspaces)
         self.server_services = HttpServices(self._ask)
         self.accounts = remote(AccountOperations, self._ask)
@@ -190,6 +196,10 @@ class HttpConductor:
             launch = launch.name
         body = dump(Launch.build(launch, parameters, values))
         return self.handle(decode(RunInfo, await self._ask.create('runs', body)).id)
+
+    async def experiment(self, experiment: Experiment) -> ExperimentResult:
+        """Start an experiment on the server, wait until it is over, and return its result."""
+        return await run_experiment(self, experiment)
 
     def handle(self, run: RunId) -> RunHandle:
         """Return a handle to an existing run."""

@@ -100,6 +100,8 @@ class Guard:
         value, part = getattr(self.target, name), parts_of(self.protocol).get(name)
         if part is None:
             return value
+        if narrow := getattr(value, 'seen_by', None):  # At every call, because pages keep such a part.
+            value = narrow(lambda record: self.identity.last_caller.can_see(record))
         return implement(part, replace(self, protocol=part, target=value, path=f'{name}.'))
 
     async def authorize(

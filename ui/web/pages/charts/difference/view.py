@@ -48,7 +48,7 @@ class DifferenceView:
         self._lines = difference_lines(self._difference)
         self._rows: list[Box] = []
         self._folds = CollapseMenu(self._shape, self.draw)
-        with Box('difference'):
+        with Box('chart-difference'):
             self._draw_diagram()
             with Box('difference-side'):
                 self._draw_list()

@@ -21,11 +21,27 @@ PROBLEMS, REHEARSAL, COST = 'Problems', 'Rehearsal', 'Cost'
 class Results:
     """The panel with its tabs."""
 
-    def __init__(self, *, on_line: Callable[[int], object], on_finding: Callable[[Finding], object]) -> None:
-        """Draw it, empty; `on_line` gets the line of a problem, `on_finding` the finding that is clicked."""
+    def __init__(
+        self,
+        *,
+        on_line: Callable[[int], object],
+        on_finding: Callable[[Finding], object],
+        unsaid: Sequence[str] = (),
+    ) -> None:
+        """Draw it, empty.
+
+        Args:
+            on_line: gets the line of a problem that is clicked.
+            on_finding: gets the finding that is clicked.
+            unsaid: what of a Python pattern a chart cannot say.
+        """
         self._on_line, self._on_finding = on_line, on_finding
         with Box('panel editor-results', 'section', aria_label='Problems and rehearsal'):
             self._tabs = Tabs('Problems and rehearsal')
+            if unsaid:
+                with self._tabs.panel(f'What it cannot say ({len(unsaid)})'), Box('editor-unsaid', 'ul'):
+                    for text in unsaid:
+                        Text('li', text)
             with self._tabs.panel(PROBLEMS):
                 self._problems = CachedElement()
             with self._tabs.panel(REHEARSAL):

@@ -16,6 +16,7 @@ from ui.web.pages.charts.checking import Checked, TextProblem, check_chart, edge
 from ui.web.pages.charts.editor.changes import Changes
 from ui.web.pages.charts.editor.chart import ChartPanel
 from ui.web.pages.charts.editor.completion import Completion
+from ui.web.pages.charts.editor.opening import Opened
 from ui.web.pages.charts.editor.results import Results
 from ui.web.pages.charts.editor.text import ChartText
 from ui.web.pages.shared.rehearsal import rehearsal_layer
@@ -34,11 +35,10 @@ REHEARSAL_SECONDS = 2.0
 class EditorView:
     """Text, diagram and results; what is typed is checked, drawn and rehearsed."""
 
-    def __init__(
-        self, backend: Backend, name: str, text: str, *, readonly: bool, on_change: Callable[[], object]
-    ) -> None:
+    def __init__(self, backend: Backend, opened: Opened, *, on_change: Callable[[], object]) -> None:
         """Draw it; `load` checks the text. `on_change` is called after each change of it."""
-        self._backend, self._name, self._on_change = backend, name, on_change
+        self._backend, self._name, self._on_change = backend, opened.name, on_change
+        name, text, readonly = opened.name, opened.text, bool(opened.readonly)
         self.checked = Checked(text=text)
         self._valid = self.checked
         self._here: tuple[list[str], list[str]] = ([], [])
@@ -50,8 +50,12 @@ class EditorView:
                     self._state = Text('span', '', 'muted small', role='status')
                     Box('grow', 'span')
                     if not readonly:
-                        self._undo = button('', icon='undo', kind='quiet small', label='Undo (Ctrl Z)')
-                        self._redo = button('', icon='redo', kind='quiet small', label='Redo (Ctrl Y)')
+                        self._undo = button(
+                            '', icon='undo', kind='quiet small editor-wide', label='Undo (Ctrl Z)'
+                        )
+                        self._redo = button(
+                            '', icon='redo', kind='quiet small editor-wide', label='Redo (Ctrl Y)'
+                        )
                 self.text = ChartText(text, label=f'Text of {name}', readonly=readonly)
             self._chart = ChartPanel(
                 name,
@@ -59,7 +63,7 @@ class EditorView:
                 on_edge=self._pick_edge,
                 on_menu=None if readonly else self._open_menu,
             )
-            self._results = Results(on_line=self.text.go, on_finding=self._point_to)
+            self._results = Results(on_line=self.text.go, on_finding=self._point_to, unsaid=opened.unsaid)
         self._changes = Changes(self.text, lambda: self._valid, lambda: self._chart.folded)
         self._debouncer = Debouncer(self._check, self._page, PACE)
         self.text.on_line(self._light_line)
@@ -76,11 +80,12 @@ class EditorView:
         completion = Completion(chart_schema(), sorted(self._backend().catalog.tools))
         self.text.on_complete(lambda line, before: completion.complete(self.text.text, line, before))
         with self._chart.tools:
-            more = button('Change', icon='edit', kind='small', aria_haspopup='menu')
+            more = button('Change', icon='edit', kind='small editor-wide', aria_haspopup='menu')
             more.on('click', lambda event: self._open_menu_here(event.args), js_handler=BELOW)
 
     def _open_menu(self, target: Mapping[str, Any]) -> None:
-        self._changes.open_menu(target)
+        if not self.text.is_narrow:
+            self._changes.open_menu(target)
 
     def _open_menu_here(self, place: Mapping[str, Any]) -> None:
         """Open the menu of what the cursor is in, for people who use no mouse."""

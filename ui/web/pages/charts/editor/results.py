@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from engine.operations.rehearsal import Finding, Rehearsal
-from ui.formatting.steps import path_text
 from ui.formatting.usage import cost_sentence
 from ui.formatting.values import count
 from ui.web.components.tabs import Tabs
@@ -77,13 +76,6 @@ class Results:
         if self._findings.clear_if_changed(rehearsal):
             with self._findings:
                 draw_findings(rehearsal, self._on_finding)
-                if undecided := rehearsal.undecided:
-                    words = (
-                        'No way was found' if rehearsal.complete else 'The time was too short to find a way'
-                    )
-                    Text(
-                        'p', f'{words} to: {", ".join(map(path_text, undecided))}.', 'muted editor-undecided'
-                    )
         if self._cost.clear_if_changed(rehearsal.cost):
             with self._cost:
                 draw_cost(rehearsal.cost)

@@ -28,8 +28,8 @@ BELOW = """(event) => {
     emit({ x: left, y: bottom });
 }"""
 """Handler of a click in the browser: reports the place below the button."""
-REHEARSAL_SECONDS = 2.0
-"""How long a rehearsal looks for ways to states: each change begins it anew."""
+QUIET_SECONDS = 0.8
+"""Seconds without a change before a chart is rehearsed."""
 
 
 class EditorView:
@@ -120,26 +120,34 @@ class EditorView:
         if checked.pattern is None or checked.shape is None:
             return
         self._valid = checked
-        self._rehearse(checked)
+        self._rehearse()
         await self._chart.show(checked.shape)
 
     def _show_problems(self, problems: Sequence[TextProblem]) -> None:
         self.text.show_problems(problems)
         self._results.show_problems(problems)
 
-    def _rehearse(self, checked: Checked) -> None:
-        if self._rehearsing is not None:
-            self._rehearsing.cancel()
-        self._rehearsing = create_page_task(self._page, self._show_rehearsal(checked), 'rehearse a chart')
+    def _rehearse(self) -> None:
+        """Rehearse the chart once nobody types, one rehearsal at a time."""
+        if self._rehearsing is None or self._rehearsing.done():
+            self._rehearsing = create_page_task(self._page, self._catch_up(), 'rehearse a chart')
+
+    async def _catch_up(self) -> None:
+        rehearsed = None
+        while rehearsed is not self._valid and not self._page.is_deleted:
+            text = self.text.text
+            await asyncio.sleep(QUIET_SECONDS)
+            if self.text.text == text:
+                rehearsed = self._valid
+                await self._show_rehearsal(rehearsed)
 
     async def _show_rehearsal(self, checked: Checked) -> None:
         if checked.pattern is None:
             return
         catalog = self._backend().catalog
         means = Means(chosen={}, models=catalog.registry, tools=catalog.tools)
-        rehearsal = await asyncio.to_thread(
-            rehearse, checked.pattern.sample({}), seconds=REHEARSAL_SECONDS, means=means
-        )
+        workflow = checked.pattern.sample({})
+        rehearsal = await asyncio.to_thread(rehearse, workflow, seconds=0.0, means=means)
         if checked is not self.checked or self._page.is_deleted:
             return
         self._results.show_rehearsal(rehearsal)

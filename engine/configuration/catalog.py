@@ -12,14 +12,16 @@ import sys
 import traceback
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Protocol
 
 from engine.acp import ExternalAgents
 from engine.configuration import Configuration, load_configuration
-from engine.errors import EngineError, Fault, PatternError, UnknownPattern
+from engine.configuration.code_version import code_version
+from engine.errors import EngineError, Fault, PatternError, UnknownPattern, UnknownVersion
 from engine.models.protocol import Model
 from engine.models.registry import ModelRegistry
 from engine.records.jsonable import describe_error
@@ -36,6 +38,31 @@ TRACE_REASON = (
     'this run was imported from a trace that another program recorded: it can be viewed and compared,'
     ' but no pattern here can run it'
 )
+
+
+class Versioned(Protocol):
+    """What was started with a version of a pattern: a run, or a question of one."""
+
+    @property
+    def pattern(self) -> str:
+        """The name of the pattern."""
+
+    @property
+    def version(self) -> str:
+        """Its version; '' is any."""
+
+
+class Charts(Protocol):
+    """The versions of patterns that are chart files."""
+
+    def has(self, name: str) -> bool:
+        """Whether there is a chart of this name, or was."""
+
+    def find(self, name: str, version: str) -> type[Pattern] | None:
+        """Return a version of a chart, None if it is not there. Raises `UnknownVersion`: it is of no use."""
+
+    def number(self, name: str, version: str) -> int:
+        """Return the number of a version; 0 if it is not known."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -55,8 +82,12 @@ class Catalog:
     """External agents."""
     mcp: McpServers = field(init=False)
     """MCP servers; their tools appear in `tools` once they have been listed."""
+    charts: Charts | None = None
+    """The chart files on this machine; they add themselves."""
 
     def __post_init__(self) -> None:
+        for pattern in self.patterns.values():
+            _set_version(pattern)
         self.agents = _agents(self.configuration)
         self.registry = ModelRegistry(self.models, self.configuration, agents=self.agents)
         self.mcp = McpServers(self.configuration.servers, self.tools, self.configuration.missing_servers)
@@ -118,8 +149,42 @@ class Catalog:
                 value = secret_filter.redact_value(value)
         return value
 
-    def pattern(self, name: str) -> type[Pattern]:
-        """Return the pattern with that name or alias. Raises `UnknownPattern`."""
+    def pattern(self, name: str, version: str = '') -> type[Pattern]:
+        """Return the pattern with that name or alias, as it is today or of that version.
+
+        Raises:
+            UnknownPattern: `UnknownVersion` if it no longer has that version.
+        """
+        today = self.patterns.get(name)
+        if version and (today is None or version != today.version):
+            if self.charts and (earlier := self.charts.find(name, version)):
+                return earlier
+            raise UnknownVersion(name, version, self._today(name).version)
+        return self._today(name)
+
+    def pattern_of(self, run: Versioned) -> type[Pattern]:
+        """Return the pattern that a run goes on with: of its own version, if that is still there.
+
+        A pattern in Python has only today's code, which then takes the place of the run's. The versions of a
+        chart are kept, so that nothing takes the place of one that is gone.
+
+        Raises:
+            UnknownPattern
+        """
+        try:
+            return self.pattern(run.pattern, run.version)
+        except UnknownVersion:
+            if self.charts and self.charts.has(run.pattern):
+                raise
+            return self._today(run.pattern)
+
+    def find_of(self, run: Versioned) -> type[Pattern] | None:
+        """Return the pattern that a run goes on with, if it exists here."""
+        with suppress(UnknownPattern):
+            return self.pattern_of(run)
+        return None
+
+    def _today(self, name: str) -> type[Pattern]:
         if name not in self.patterns:
             for pattern in self.patterns.values():
                 if name in pattern.aliases:
@@ -151,6 +216,7 @@ class Catalog:
         existing = self.patterns.get(pattern.name)
         if existing is not None and existing is not pattern:
             raise PatternError(pattern.name, f'{existing.__module__} already has a pattern of this name')
+        _set_version(pattern)
         self.patterns[pattern.name] = pattern
 
     def _load(self, path: Path, module: str) -> None:
@@ -173,6 +239,11 @@ class Catalog:
     def _add(self, kind: str, entries: dict[str, Any], name: str, entry: Any) -> None:
         if entries.setdefault(name, entry) is not entry:
             raise EngineError(f'there is already a {kind} {name!r}')
+
+
+def _set_version(pattern: type[Pattern]) -> None:
+    if 'version' not in vars(pattern):  # It may have its base's.
+        pattern.version = code_version(pattern)
 
 
 def _agents(configuration: Configuration) -> ExternalAgents:

@@ -149,7 +149,7 @@ class Experiments:
         found = await self.get(experiment)
         results = results_of(await self._store.cells.list(about=experiment))
         design = design_of(found, await self._count_cases(found))
-        return await asyncio.to_thread(find_answer, design, results)
+        return await asyncio.to_thread(find_answer, design, results, cut_short=found.state == 'done')
 
     async def pause(self, experiment: str) -> Experiment:
         """Start no more runs; those under way go on. Raises `UnknownExperiment`, `EventRefused`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -29,6 +30,8 @@ MAX_DEPTH = 30
 """Maximum nesting depth of an expression's parts."""
 MAX_STEPS = 10_000
 """Maximum number of parts evaluated per result; an expression that needs more is aborted."""
+MAX_TEXT = 200_000
+"""Maximum number of characters of a text that a template gives."""
 MAX_ITEMS = 100_000
 """Maximum number of values these parts inspect: items of lists, fields of records, pieces of text."""
 
@@ -48,6 +51,8 @@ class Evaluation:
     local: dict[str, Any] = field(default_factory=dict)
     left: int = MAX_STEPS
     items: int = MAX_ITEMS
+    text: int = MAX_TEXT
+    """How many more characters a template may write."""
 
     def spend(self, count: int) -> None:
         """Count inspected values. Raises `EvaluationError` after `MAX_ITEMS`."""
@@ -161,7 +166,7 @@ class Compiler:
 
     def _name(self, node: ast.expr, name: str) -> Part:
         if name in self._local:
-            return lambda run: run.local[name]
+            return lambda run: run.local.get(name)
         if name in CONSTANTS:
             value = CONSTANTS[name]
             return lambda run: value
@@ -265,6 +270,18 @@ class Compiler:
                 run.local = before
 
         return values
+
+    @contextmanager
+    def variables(self, *names: str) -> Iterator[None]:
+        """Let these variables be used inside the block."""
+        count = len(self._local)
+        self._local.extend(names)
+        yield
+        del self._local[count:]
+
+    def add_variable(self, name: str) -> None:
+        """Let a variable be used from now on."""
+        self._local.append(name)
 
     def check_local(self, name: str, node: ast.expr) -> None:
         """Refuse a variable that hides something. Raises `ExpressionError`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.configuration.catalog import Catalog
-from engine.errors import InvalidInput, PatternError, UnknownPattern
+from engine.errors import InvalidInput, PatternError, UnknownPattern, UnknownVersion
 from engine.records import RunInfo, Shape
 from engine.runtime.run_factory import workflow_of
 from engine.statechart.shape_builder import build_shape
@@ -16,6 +16,8 @@ def find_change(catalog: Catalog, info: RunInfo, recorded: Shape) -> str:
     try:
         workflow = workflow_of(catalog, info)
         today = build_shape(workflow)
+    except UnknownVersion as error:
+        return str(error)
     except UnknownPattern:
         return f'there is no pattern {info.pattern!r} any more'
     except (InvalidInput, PatternError) as error:

@@ -265,7 +265,7 @@ class RunMerging:
 
     async def _deliverables(self, run: RunInfo) -> Deliverables:
         """Return what a run has made, as its pattern describes it, or any pattern if that one is gone."""
-        pattern = self._reader.catalog.find(run.pattern) or Pattern
+        pattern = self._reader.catalog.find_of(run) or Pattern
         view = await self._reader.view(run.id)
         return pattern.deliverables(run.parameters, view.memory)
 

@@ -114,7 +114,8 @@ class RunReader:
         fold = await self.fold(run)
         if fold.view.status.ended:
             return []
-        return accepted_events(fold.shape, fold.view, self.catalog.patterns.get(fold.shape.pattern))
+        pattern = self.catalog.find_of(await self.journal.info(run))
+        return accepted_events(fold.shape, fold.view, pattern)
 
     async def explain_guards(self, run: RunId) -> GuardExplanations:
         """Explain what guards mean and depend on; empty if the run's pattern no longer exists.

@@ -228,7 +228,7 @@ class MemoryJournal(Journal):
     async def traffic(self, query: RunQuery) -> Traffic:
         infos = list(self._matches(query))
         return aggregate(
-            ((info.status, self._shapes[info.id], self._path_stats.get(info.id)) for info in infos),
+            ((info, self._shapes[info.id], self._path_stats.get(info.id)) for info in infos),
             [info.parent_at for info in infos if info.parent],
         )
 

@@ -20,6 +20,7 @@ def matches(info: RunInfo, query: RunQuery, notes: Sequence[str]) -> bool:
     return (
         query.place == place_of(info)
         and (not query.pattern or info.pattern == query.pattern)
+        and (not query.version or info.version == query.version)
         and (not query.status or info.status in query.status)
         and (not query.tag or query.tag in info.tags)
         and (query.since is None or info.created >= query.since)
@@ -64,19 +65,23 @@ def _words(text: str) -> list[str]:
     return re.findall(r'[^\W_]+', unicodedata.normalize('NFC', text.lower()))
 
 
-def aggregate(runs: Iterable[tuple[str, Shape, PathStats | None]], inherited: Sequence[int] = ()) -> Traffic:
+def aggregate(
+    runs: Iterable[tuple[RunInfo, Shape, PathStats | None]], inherited: Sequence[int] = ()
+) -> Traffic:
     """Return the traffic of runs.
 
     Args:
-        runs: newest first, each with status, chart and, if stored, path statistics.
+        runs: newest first, each with chart and, if stored, path statistics.
         inherited: for each fork among them, the steps it inherited.
     """
     statuses: Counter[str] = Counter()
+    versions: Counter[str] = Counter()
     shapes: Counter[Shape] = Counter()
     edges: defaultdict[Ends, list[int]] = defaultdict(list)
     stays: defaultdict[StatePath, list[Dwell]] = defaultdict(list)
-    for status, shape, stats in runs:
-        statuses[status] += 1
+    for info, shape, stats in runs:
+        statuses[info.status] += 1
+        versions[info.version] += 1
         shapes[shape] += 1
         for ends, times in stats.edges.items() if stats else ():
             edges[ends].append(times)
@@ -85,6 +90,7 @@ def aggregate(runs: Iterable[tuple[str, Shape, PathStats | None]], inherited: Se
     return Traffic(
         runs=statuses.total(),
         statuses=dict(statuses),
+        versions=dict(versions.most_common()),
         forks=len(inherited),
         inherited=sum(inherited),
         shapes=tuple(shapes.most_common()),

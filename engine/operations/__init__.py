@@ -1,5 +1,6 @@
 """Operations: what callers may do, declared once; guards, routes, clients and audit derive from it."""
 
+from engine.operations.charting import ChartCheck, Charting
 from engine.operations.connections import Agents, Endpoints, McpServers
 from engine.operations.experimenting import (
     Datasets,
@@ -28,6 +29,8 @@ __all__ = [
     'NO_DATA',
     'Agents',
     'Annotating',
+    'ChartCheck',
+    'Charting',
     'Checking',
     'Datasets',
     'Endpoints',

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
+from engine.charts.library import ChartLibrary, charts_folder
 from engine.configuration.catalog import Catalog
 from engine.configuration.connections import CatalogAgents, CatalogEndpoints, CatalogServers
 from engine.errors import InvalidInput
@@ -33,6 +34,7 @@ from engine.journal.retention_policy import Retention
 from engine.models import endpoints_file
 from engine.operations.conductor import RunHandle
 from engine.operations.experimenting import ExperimentResult, run_experiment
+from engine.operations.library_charts import LibraryCharts
 from engine.operations.rehearsal import Rehearsals
 from engine.records import Launch, RunId, RunInfo
 from engine.runtime.activity import Services
@@ -93,7 +95,12 @@ class LocalConductor:
         live_runs: Callable[..., LiveRuns] = LiveRuns,
     ) -> None:
         self.journal = journal or MemoryJournal()
-        self.catalog = catalog or Catalog.load(endpoints=endpoints_file())
+        if catalog is None:
+            catalog = Catalog.load(endpoints=endpoints_file())
+            ChartLibrary(catalog, charts_folder())
+        self.catalog = catalog
+        charts = catalog.charts
+        self.charts = LibraryCharts(charts if isinstance(charts, ChartLibrary) else ChartLibrary(catalog))
         self.clock = clock or RealClock()
         if workspaces is None and not isinstance(self.journal, MemoryJournal):
             workspaces = home_folder() / 'workspaces'
@@ -238,7 +245,8 @@ class LocalConductor:
 
     async def _prepare(self, launch: Launch) -> tuple[RunInfo, Chart, RunState]:
         """Check all of a launch, and return what the new run starts with. Raises as `start`."""
-        pattern = self.catalog.pattern(launch.pattern)
+        await self.charts.refresh()
+        pattern = self.catalog.pattern(launch.pattern, launch.version)
         replayed_run = await self._find_replayed(pattern.name, RunId(launch.replay))
         workflow = pattern(
             pattern.parse_recorded(replayed_run.parameters)

@@ -12,7 +12,7 @@ from engine.errors import InvalidInput
 from engine.records.breakpoint import MAX_BREAKPOINTS, Breakpoint, load_breakpoints
 from engine.records.effort import Effort
 from engine.records.frozen import Label
-from engine.records.run_info import MAX_TAG, MAX_TAGS, MAX_TITLE, Approvals, RunInfo
+from engine.records.run_info import MAX_TAG, MAX_TAGS, MAX_TITLE, MAX_VERSION, Approvals, RunInfo
 from engine.records.usage import Budget
 
 MAX_STUBS = 1_000
@@ -52,6 +52,8 @@ class Launch:
 
     pattern: Annotated[str, Field(max_length=200)]
     """The name of a pattern."""
+    version: Annotated[str, Field(max_length=MAX_VERSION)] = ''
+    """The version of the pattern; by default the current one."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Values for the parameters of the pattern."""
     title: Annotated[str, Field(max_length=MAX_TITLE), Label('Title')] = ''
@@ -123,8 +125,11 @@ class Launch:
 
     @classmethod
     def of(cls, info: RunInfo) -> Launch:
-        """Return the launch that would start a run again, without what an imported run has wrong."""
-        own = {name: getattr(info, name) for name in FIELDS - OPTIONS}
+        """Return the launch that would start a run again, with the pattern as it is today.
+
+        What an imported run has wrong is left out.
+        """
+        own = {name: getattr(info, name) for name in FIELDS - OPTIONS - {'version'}}
         options = {name: value for name, value in info.options.items() if name in OPTIONS}
         try:
             readable = LAUNCH.validate_python({**options, 'pattern': ''})

@@ -85,6 +85,8 @@ class Traffic:
     runs: int = 0
     statuses: Mapping[str, int] = field(default_factory=dict)
     """Number of runs by status."""
+    versions: Mapping[str, int] = field(default_factory=dict)
+    """Number of runs by version of their pattern, the most common first."""
     forks: int = 0
     """How many of the runs began as forks."""
     inherited: int = 0

@@ -54,6 +54,8 @@ class RunInfo:
 
     id: RunId
     pattern: str
+    version: str = ''
+    """The version of the pattern that it was started with; '' if that is not known."""
     title: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     models: Mapping[str, str] = field(default_factory=dict)  # by role; '' is for all others
@@ -121,6 +123,7 @@ class Annotation(TypedDict, total=False):
 
 MAX_NUMBER = 2**53
 """Maximum number of a step, note or token that people give: the largest that JSON keeps exactly."""
+MAX_VERSION = 64
 MAX_TITLE, MAX_TAG, MAX_NOTE = 200, 200, 10_000
 """Maximum numbers of characters."""
 
@@ -161,6 +164,8 @@ class RunQuery:
     """Words in the title, note, tags or parameters."""
     pattern: Annotated[str, Field(max_length=200)] = ''
     """Only runs of this pattern."""
+    version: Annotated[str, Field(max_length=MAX_VERSION)] = ''
+    """Only runs of this version of their pattern."""
     status: Annotated[tuple[Status, ...], Field(max_length=MAX_MATCHES)] = ()
     """Any of these statuses."""
     tag: Annotated[str, Field(max_length=200)] = ''

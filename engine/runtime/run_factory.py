@@ -102,7 +102,7 @@ def _key(workflow: Pattern, names: frozenset[str]) -> object:
 
 def workflow_of(catalog: Catalog, info: RunInfo) -> Pattern:
     """Return the pattern of a run, with the run's parameters. Raises `UnknownPattern`, `InvalidInput`."""
-    pattern = catalog.pattern(info.pattern)
+    pattern = catalog.pattern_of(info)
     workflow = pattern(pattern.parse_recorded(info.parameters))
     workflow.instruction_overrides = info.options.get('instructions', {})
     return workflow
@@ -149,6 +149,7 @@ def new_run_info(
     return RunInfo(
         id=new_run_id(),
         pattern=pattern.name,
+        version=pattern.version,
         title=tidy(launch.title) or title_of(pattern),
         parameters=pattern.parameters.model_dump(mode='json'),
         models=dict(models or (replayed_run.models if replayed_run else {})),

@@ -17,6 +17,8 @@ class PatternDefinition:
     """A pattern's declarations, and its chart for the given parameters."""
 
     name: ClassVar[str] = ''
+    version: ClassVar[str] = ''
+    """What its code or its text hashes to; '' if it is in no file. Set by the catalog."""
     abstract: ClassVar[bool] = False
     aliases: ClassVar[tuple[str, ...]] = ()
     title: ClassVar[str] = ''

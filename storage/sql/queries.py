@@ -238,6 +238,8 @@ def filters(query: RunQuery) -> list[ColumnElement[bool]]:
         conditions.append(~RUN.c.private | (RUN.c.author == query.seen_by))
     if query.pattern:
         conditions.append(RUN.c.pattern == query.pattern)
+    if query.version:
+        conditions.append(RUN.c.version == query.version)
     if query.status:
         conditions.append(RUN.c.status.in_([status.value for status in query.status]))
     if query.tag:
@@ -268,6 +270,12 @@ def total_traffic(connection: Connection, query: RunQuery) -> Traffic:
     statuses = connection.execute(
         select(RUN.c.status, func.count()).where(condition).group_by(RUN.c.status)
     ).all()
+    versions = connection.execute(
+        select(RUN.c.version, func.count())
+        .where(condition)
+        .group_by(RUN.c.version)
+        .order_by(func.count().desc(), func.max(RUN.c.created).desc())
+    ).all()
     forks, inherited = connection.execute(
         select(func.count(), func.coalesce(func.sum(RUN.c.parent_at), 0)).where(
             condition, RUN.c.parent.is_not(None)
@@ -277,6 +285,7 @@ def total_traffic(connection: Connection, query: RunQuery) -> Traffic:
     return Traffic(
         runs=sum(count for _, count in statuses),
         statuses={status: count for status, count in statuses},
+        versions={version: count for version, count in versions},
         forks=forks,
         inherited=inherited,
         shapes=_shapes(connection, matching),

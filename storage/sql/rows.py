@@ -42,7 +42,9 @@ usage_values = attrgetter(*USAGE)
 """Get their values, in this order."""
 get_times = attrgetter('created', 'updated', 'deleted')
 get_numbers = attrgetter('seq', 'parent_at', 'epoch', 'bytes', *(name for name in USAGE if name != 'source'))
-get_texts = attrgetter('id', 'pattern', 'title', 'error', 'waiting', 'note', 'source', 'owner', 'author')
+get_texts = attrgetter(
+    'id', 'pattern', 'version', 'title', 'error', 'waiting', 'note', 'source', 'owner', 'author'
+)
 YEAR_10000 = 253_402_300_800.0
 
 

@@ -33,6 +33,7 @@ class RunRow(SQLModel, table=True):
     number: int | None = Field(default=None, primary_key=True, sa_type=Int64)
     id: str = Field(unique=True)
     pattern: str
+    version: str
     title: str
     note: str
     status: str

@@ -52,6 +52,16 @@ async def test_filters_narrow_what_is_counted(pages, runs):
     await pages.should_see('No runs match.')
 
 
+async def test_traffic_is_counted_by_version(pages, runs, conductor):
+    await keep(conductor, 1, version='0123456789ab')
+    version = conductor.catalog.pattern('pipeline').version
+    await pages.open('/patterns/pipeline/traffic')
+    await see(pages, '3 runs: 3 done.', 'Any version', version, '0123456789ab')
+    await pages.open(f'/patterns/pipeline/traffic?version={version}')
+    await see(pages, '2 runs: 2 done.', 'Any version')
+    await pages.should_not_see('0123456789ab')
+
+
 async def test_an_address_picks_an_edge_and_lists_its_runs(pages, runs, conductor):
     assert (await conductor.runs(RunQuery(edges=('reviewing>analyzing',)))).total == 2
     await pages.open('/patterns/pipeline/traffic?edge=reviewing>analyzing')

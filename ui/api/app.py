@@ -16,6 +16,7 @@ from engine.history import program_version
 from engine.operations import (
     Agents,
     Annotating,
+    Charting,
     Checking,
     Datasets,
     Endpoints,
@@ -85,6 +86,7 @@ LOGINS: Mapping[str, Any] = {
 ROUTES = (
     patterns.router,
     derived_routes(Rehearsing, conductor_of, 'Patterns'),
+    derived_routes(Charting, lambda connection: conductor_of(connection).charts, 'Charts'),
     launch.router,
     runs.router,
     derived_routes(Reading, conductor_of, 'Runs'),

@@ -190,7 +190,18 @@ def conditions(
 Steering = Annotated[Conditions, Depends(conditions)]
 
 
-FILTERS: Final = ('text', 'pattern', 'status', 'tag', 'starred', 'pinned', 'edges', 'state', 'trouble')
+FILTERS: Final = (
+    'text',
+    'pattern',
+    'version',
+    'status',
+    'tag',
+    'starred',
+    'pinned',
+    'edges',
+    'state',
+    'trouble',
+)
 """The fields of `RunQuery` that are filters for callers, but for its times."""
 TIMES: Final = ('since', 'until')
 

@@ -162,6 +162,19 @@ PANELS: dict[str, dict[str, Verb | Noun]] = {
                 'traffic': 'catalog.traffic:traffic',
             },
         ),
+        'chart': Noun(
+            'List, check and save charts that are files, and manage their versions.',
+            {
+                'list': 'catalog.chart:list_charts',
+                'show': 'catalog.chart:show',
+                'check': 'catalog.chart:check',
+                'save': 'catalog.chart:save',
+                'versions': 'catalog.chart:versions',
+                'restore': 'catalog.chart:restore',
+                'remove': 'catalog.chart:remove',
+                'schema': 'catalog.chart_schema:schema',
+            },
+        ),
         'tool': Noun(
             'List and test the tools that agents can use.',
             {'list': 'catalog.tool:list_tools', 'show': 'catalog.tool:show', 'test': 'catalog.tool:test'},

@@ -52,7 +52,7 @@ class Placement:
     run: str
     pattern: str
     version: str
-    """The version of the pattern's code."""
+    """The version that the run was started with."""
     label: str = ''
     priority: int = NORMAL
     """The priority among runs that wait for the same workers; 1 is taken first."""

@@ -20,7 +20,6 @@ from ui.fleet.owners import address_of
 from ui.fleet.records import MAX_KEY, Placement, label_of, priority_of
 from ui.fleet.relay import Relays
 from ui.fleet.temporal import Temporal, TemporalUnavailable
-from ui.fleet.versions import version_of
 
 R = TypeVar('R')
 log = logging.getLogger('hemicycle')
@@ -221,11 +220,10 @@ class FleetRuns(LiveRuns):
 
     async def _keep_placing(self, info: RunInfo) -> None:
         """Place or wake a run, retrying while Temporal does not answer."""
-        pattern = self.catalog.find(info.pattern)
         placement = Placement(
             run=info.id,
             pattern=info.pattern,
-            version=version_of(pattern) if pattern else 'unknown',
+            version=info.version or 'unknown',
             label=label_of(info.tags),
             priority=priority_of(info.tags),
             author=info.author.encode()[:MAX_KEY].decode(errors='ignore'),

@@ -49,7 +49,6 @@ from ui.fleet.schedules.handler import ScheduleHandler
 from ui.fleet.schedules.workflow import ScheduleWorkflow
 from ui.fleet.settings import Connections, FleetSettings
 from ui.fleet.temporal import Temporal, TemporalUnavailable
-from ui.fleet.versions import version_of
 from ui.fleet.web import FleetRuns
 from ui.fleet.workflow import RunWorkflow
 
@@ -125,7 +124,7 @@ class FleetWorker:
             share_limits(conductor)
             try:
                 self._versions = {
-                    pattern.name: version_of(pattern)
+                    pattern.name: pattern.version
                     for pattern in _served_patterns(conductor, self._options.only)
                 }
                 self._driver = Driver(

@@ -215,6 +215,9 @@ def comparison_notes(comparison: Comparison) -> list[str]:
         notes.append(f'A is a {patterns[0]}, B is a {patterns[1]}: few steps can be matched.')
     elif comparison.a.shape != comparison.b.shape:
         notes.append('The charts differ; the diagram merges both.')
+    versions = comparison.a.info.version, comparison.b.info.version
+    if patterns[0] == patterns[1] and versions[0] != versions[1] and all(versions):
+        notes.append(f'A has version {versions[0]} of it, B has version {versions[1]}.')
     for side, beyond in zip('AB', comparison.beyond, strict=True):
         if beyond:
             notes.append(

@@ -42,6 +42,16 @@ def simulator_path(pattern: str) -> str:
     return f'/patterns/{quote(pattern, safe="")}/simulate'
 
 
+def chart_path(chart: str, version: str = '', **query: str) -> str:
+    """Return the path of the editor of a chart, or of one of its versions to look at."""
+    return with_query(f'/charts/{quote(chart, safe="")}', version=version, **query)
+
+
+def difference_path(chart: str, old: str = '', new: str = '') -> str:
+    """Return the path of the page that compares two versions of a chart; by default, the newest two."""
+    return with_query(f'/charts/{quote(chart, safe="")}/difference', **{'from': old, 'to': new})
+
+
 def show_address(path: str, *, add_history: bool = False) -> None:
     """Show a path as the page's address, instead of the current one or as a new entry of the history."""
     method = 'pushState' if add_history else 'replaceState'

@@ -140,6 +140,7 @@ def apply_overrides(
     }
     return replace(
         info,
+        version=workflow.version,
         parameters=workflow.parameters.model_dump(mode='json'),
         models=models,
         options={

@@ -18,11 +18,14 @@ from tests.contract.journal.test_journal import SHAPE, claim_run, list_runs, run
 
 async def test_runs_are_filtered(journal: Journal) -> None:
     await journal.create(run('a', created=1.0, status=Status.DONE, tags=('x', 'y')), SHAPE)
-    await journal.create(run('b', created=2.0, pattern='loop', tags=('y',)), SHAPE)
+    await journal.create(run('b', created=2.0, pattern='loop', version='f00', tags=('y',)), SHAPE)
     await journal.create(run('c', created=3.0, status=Status.FAILED), SHAPE)
     await journal.create(run('d', created=3.0, status=Status.WAITING), SHAPE)
     assert await list_runs(journal) == ['d', 'c', 'b', 'a']
     assert await list_runs(journal, pattern='loop') == ['b']
+    assert await list_runs(journal, version='f00') == ['b']
+    assert await list_runs(journal, version='f') == []
+    assert (await journal.traffic(RunQuery())).versions == {'': 3, 'f00': 1}
     assert await list_runs(journal, status=(Status.DONE, Status.FAILED)) == ['c', 'a']
     assert await list_runs(journal, tag='y') == ['b', 'a']
     assert await list_runs(journal, tag='z') == []

@@ -70,6 +70,19 @@ async def test_the_button_of_collapsed_filters_counts_them(pages, conductor):
     await pages.should_not_see('(')
 
 
+async def test_runs_of_a_pattern_are_filtered_by_its_version(pages, conductor):
+    await keep(conductor, 1, version='0123456789ab')
+    await keep(conductor, 2, version='ba9876543210')
+    await pages.open('/runs')
+    await see(pages, 'Run 1', 'Run 2')
+    await pages.should_not_see('0123456789ab')  # Only a pattern's versions can be told apart.
+    await pages.open('/runs?pattern=pipeline')
+    await see(pages, 'Any version', '0123456789ab', 'ba9876543210')
+    await pages.open('/runs?pattern=pipeline&version=ba9876543210')
+    await pages.should_see('Run 2')
+    await pages.should_not_see('Run 1')
+
+
 async def test_the_empty_list_links_to_the_patterns(pages):
     await pages.open('/runs')
     await pages.should_see('Choose a pattern')

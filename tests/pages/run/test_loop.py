@@ -10,8 +10,8 @@ from tests.support.harness import FakeModel, complete_run
 from tests.support.pages.clicks import see
 from tests.support.pages.serving import open_conductor
 from tests.support.teams.time_bounded import QUICK, QuickSandbox, good, leaf, verdict
-from ui.web.pages.runs.report import page as report
 from ui.web.pages.run import page as run_page
+from ui.web.pages.runs.report import page as report
 
 
 def serve_report(model: FakeModel) -> Conductor:

@@ -24,7 +24,7 @@ from ui.web.components.forms.record_form import form_model
 
 OWN_CONTROLS = {
     'pattern', 'parameters', 'models', 'effort', 'budget', 'replay', 'paused', 'breakpoints',
-    'instructions', 'tools', 'stubs',
+    'instructions', 'tools', 'stubs', 'version',
 }  # fmt: skip
 """Fields that the launch form shows in their own way, or not yet."""
 

@@ -27,6 +27,7 @@ from engine.journal import Journal, Retention
 from engine.operations import (
     Agents,
     Annotating,
+    Charting,
     Checking,
     Datasets,
     Endpoints,
@@ -105,6 +106,7 @@ class HttpConductor:
         self.endpoints, self.agents = remote(Endpoints, self._ask), remote(Agents, self._ask)
         self.mcp_servers = remote(McpServers, self._ask)
         self.experiments, self.datasets = remote(Experimenting, self._ask), remote(Datasets, self._ask)
+        self.charts = remote(Charting, self._ask)
         self.merging = RemoteMerging(self._ask, self.workspaces)
         self.server_services = HttpServices(self._ask)
         self.accounts = remote(AccountOperations, self._ask)

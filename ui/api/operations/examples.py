@@ -20,6 +20,21 @@ EXPERIMENT = {
     'scorers': [{'name': 'right', 'kind': 'number', 'settings': {'within': 1}}],
     'repeats': 2,
 }
+CHART = """chart: ask
+initial: asking
+roles: {writer: {instructions: Answer in one sentence.}}
+memory: {task: string, answer: string}
+parameters: {task: {type: string}}
+answer: answer
+states:
+  asking: {agent: writer, prompt: '{{ memory.task }}', then: [{set: {answer: text}}]}
+  done: {final: true}
+  failed: {final: true, outcome: failed}
+transitions:
+  - {on: done, from: asking, to: done}
+  - {on: failed, from: asking, to: failed}
+  - {on: expired, from: asking, to: failed}
+"""
 BODIES: Mapping[str, Any] = {
     'annotate': {'title': 'Tea or coffee?', 'tags': ['trial', 'drinks'], 'starred': True},
     'pause': {'at': 'reviewing.reviewer2'},
@@ -72,6 +87,9 @@ BODIES: Mapping[str, Any] = {
         'policy': {'overlap': 'skip', 'catchup_window': 3600},
     },
     'change_schedule': {'paused': True, 'note': 'holidays'},
+    'check_chart': {'text': CHART, 'name': 'ask'},
+    'save_chart': {'text': CHART, 'base': '', 'note': 'ask once'},
+    'restore_chart': {'version': '0a1b2c3d4e5f'},
     'rehearse': {'parameters': {'max_iterations': 1}},
     'save_dataset': {
         'cases': [
@@ -141,6 +159,9 @@ BODY_TEXTS: Mapping[str, Mapping[str, Any]] = {
     'rerun': START_OPTIONS,
     'retry': START_OPTIONS,
     'send_back': {'name': 'SentBack', 'text': 'A message to an agent about its work.'},
+    'check_chart': {'name': 'CheckedText', 'text': 'A text that may be a chart.'},
+    'save_chart': {'name': 'SavedText', 'text': 'The text of a chart, and what its writer has seen.'},
+    'restore_chart': {'name': 'EarlierVersion', 'text': 'The version that is to be current.'},
     'try_endpoint': {'name': 'EndpointTest', 'text': 'How an endpoint is tested.'},
     'try_tool': {'name': 'Arguments', 'text': 'The arguments of a tool call.'},
     'answer_question': {'name': 'AnswerInput', 'text': 'An answer to a question.'},
@@ -161,6 +182,7 @@ BODY_TEXTS: Mapping[str, Mapping[str, Any]] = {
 """By derived operation: what its body is called and described as, where not as the operation itself."""
 TAGS = (
     ('Patterns', 'What can be run, with its parameters and its chart.'),
+    ('Charts', 'Patterns that are files: read, checked, saved, and their versions.'),
     ('Runs', 'Starting runs, and reading them at any step.'),
     ('Streams', 'Runs as they happen: server-sent events, a WebSocket, and AG-UI.'),
     ('Steering', 'Events, answers, pauses, steps, breakpoints, budgets, edits.'),

@@ -41,7 +41,8 @@ def list_patterns(*, session: Session) -> None:
 
 def _format(pattern: PatternInfo) -> Text:
     text = Text(pattern.name, style='bold')
-    text.append(f'  {pattern.title}\n', style='default')
+    text.append(f'  {pattern.title}', style='default')
+    text.append(f'  {pattern.version}\n', style='dim')
     text.append(f'  {pattern.summary}\n', style='default')
     main = main_parameter(pattern.parameters)
     for name, bounds, purpose in describe_parameters(pattern):
@@ -54,7 +55,11 @@ def _format(pattern: PatternInfo) -> Text:
 def _as_json(listing: PatternList) -> None:
     for pattern in listing.patterns:
         print_json(
-            name=pattern.name, title=pattern.title, summary=pattern.summary, parameters=pattern.parameters
+            name=pattern.name,
+            title=pattern.title,
+            version=pattern.version,
+            summary=pattern.summary,
+            parameters=pattern.parameters,
         )
     for fault in listing.faults:
         print_json(fault=fault.problem, path=fault.path, line=fault.line)

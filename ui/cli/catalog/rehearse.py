@@ -91,7 +91,7 @@ async def _rehearse(
 def _show(rehearsal: Rehearsal) -> None:
     out = console()
     for finding in rehearsal.findings:
-        out.print(_line(finding))
+        out.print(finding_line(finding))
     reached = sum(bool(state.events) for state in rehearsal.states)
     taken = sum(edge.taken for edge in rehearsal.edges)
     states, edges = len(rehearsal.states), len(rehearsal.edges)
@@ -128,7 +128,8 @@ def _show_walk(walk: Walk) -> None:
     out.print(f'{endings[walk.ending]}{": " * bool(walk.reason)}{walk.reason}.')
 
 
-def _line(finding: Finding) -> Text:
+def finding_line(finding: Finding) -> Text:
+    """Return what a rehearsal found, in a line."""
     text, subject = Text(f'{finding.level:<8}', style=STYLES[finding.level]), finding.edge or finding.state
     text.append(subject, style='bold')
     return text.append(f'{": " * bool(subject)}{finding.text} [{finding.rule}]', style='default')

@@ -116,10 +116,10 @@ def as_document(comparison: Comparison) -> dict[str, Any]:
 def _side(tally: RunStats) -> dict[str, Any]:
     view = tally.view
     return {
-        'run': tally.info.id, 'pattern': tally.info.pattern, 'title': tally.info.title, 'status': view.status,
-        'error': view.error, 'answer': tally.answer, 'steps': view.seq, 'seconds': view.seconds,
-        'usage': asdict(view.usage), 'loops': tally.loops, 'errors': tally.errors, 'retries': tally.retries,
-        'people': tally.people, 'files': dict(view.files),
+        'run': tally.info.id, 'pattern': tally.info.pattern, 'version': tally.info.version,
+        'title': tally.info.title, 'status': view.status, 'error': view.error, 'answer': tally.answer,
+        'steps': view.seq, 'seconds': view.seconds, 'usage': asdict(view.usage), 'loops': tally.loops,
+        'errors': tally.errors, 'retries': tally.retries, 'people': tally.people, 'files': dict(view.files),
     }  # fmt: skip
 
 

@@ -32,6 +32,7 @@ def _day(option: str, text: Any) -> str:
 NOTES = {
     'text': OptionNote(name='search', panel=FILTERS),
     'pattern': OptionNote(panel=FILTERS),
+    'version': OptionNote(panel=FILTERS),
     'status': OptionNote(
         name='status',
         metavar='STATUS',

@@ -56,7 +56,8 @@ class RunReport:
         """Print name, status and figures."""
         view = self._view
         self._line(one_line(info.title, MAX_TEXT), style='bold')
-        title = Text(f'run {info.id} · {info.pattern} · ')
+        version = f' {info.version}' if info.version else ''
+        title = Text(f'run {info.id} · {info.pattern}{version} · ')
         title.append_text(status_in_color(view.status, view.error))
         at = f'step {view.seq} of {info.seq}' if view.seq < info.seq else f'{view.seq} steps'
         title.append(

@@ -8,7 +8,7 @@ from typing import Any
 
 from engine import Catalog, Pattern
 from engine.agents import AgentInfo, agents_of
-from engine.records import Fault
+from engine.records import Fault, RunInfo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +18,8 @@ class PatternInfo:
     name: str
     title: str
     summary: str
+    version: str
+    """What its code or text hashes to."""
     family: str
     """The heading under which it is listed, or ''."""
     parameters: Mapping[str, Any]
@@ -44,6 +46,7 @@ def describe_pattern(pattern: type[Pattern]) -> PatternInfo:
         name=pattern.name,
         title=pattern.title,
         summary=' '.join(pattern.summary.split()),
+        version=pattern.version,
         family=pattern.family,
         parameters=pattern.Parameters.model_json_schema(),
         inputs={name: model.model_json_schema() for name, model in pattern.inputs.items()},
@@ -56,6 +59,18 @@ def describe_patterns(catalog: Catalog) -> PatternList:
     """Return the records of all patterns, sorted by name, and the files that failed to load."""
     described = tuple(describe_pattern(catalog.patterns[name]) for name in sorted(catalog.patterns))
     return PatternList(patterns=described, faults=tuple(catalog.faults))
+
+
+def version_text(catalog: Catalog, info: RunInfo) -> str:
+    """Return the version of its pattern that a run was started with, and whether it is still here."""
+    pattern = catalog.find_of(info)
+    if not info.version:
+        return 'version unknown'
+    if pattern is None:
+        return f'version {info.version}, which is gone'
+    if pattern.version != info.version:
+        return f'version {info.version}, which is gone; today it is {pattern.version}'
+    return f'version {info.version}'
 
 
 def main_parameter(schema: Mapping[str, Any]) -> str:

@@ -1,10 +1,11 @@
-"""Menus with arrow-key navigation, and a button that opens a list to pick from."""
+"""Menus with arrow-key navigation: on a button, at a place of the page, or to pick from."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from nicegui import ui
 
@@ -52,3 +53,39 @@ def picker(text: str, icon: str, picks: Sequence[PickerItem], *, kind: str = '')
                     if pick.note:
                         Text('span', pick.note, 'muted small')
                 entry.on('click', pick.on_choose)
+
+
+@dataclass(frozen=True, slots=True)
+class MenuEntry:
+    """An entry of a context menu, and what a click on it does."""
+
+    icon: str
+    text: str
+    act: Callable[[], Any]
+
+
+class ContextMenu:
+    """A menu at a place of the page, drawn where it is opened."""
+
+    def __init__(self) -> None:
+        self._anchor: Box | None = None
+
+    def open(self, target: Mapping[str, Any], title: str, entries: Sequence[MenuEntry]) -> None:
+        """Open it at `x` and `y` of `target`, in pixels of the window."""
+        if self._anchor is not None:
+            self._anchor.delete()  # not before: dialogs of its entries are drawn in it and outlive the menu
+        x, y = (max(0, round(float(target.get(axis) or 0))) for axis in ('x', 'y'))
+        self._anchor = Box('menu-anchor').style(f'left: {x}px; top: {y}px')
+        with self._anchor, menu(title) as opened:
+            Text('div', title, 'menu-title muted small')
+            for entry in entries:
+                draw_entry(entry)
+        opened.open()
+
+
+def draw_entry(entry: MenuEntry) -> None:
+    """Draw an entry as a menu item, into the current slot."""
+    with Box('menu-item', 'button', type='button', role='menuitem') as element:
+        ui.icon(entry.icon)
+        Text('span', entry.text)
+    element.on('click', entry.act)

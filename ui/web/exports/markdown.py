@@ -98,6 +98,7 @@ def _format_header(info: RunInfo, shape: Shape, view: View) -> Iterator[str]:
     facts: list[tuple[str, str]] = [
         ('Run', f'`{info.id}`'),
         ('Pattern', f'{escape_markdown(shape.title)} (`{info.pattern}`)'),
+        ('Version', info.version and f'`{info.version}`'),
         ('Status', _format_status(view)),
         ('Started', moment_text(view.started or info.created, 'UTC', seconds=False)),
         ('Took', f'{duration(max(0.0, view.time - view.started))}, {count(info.seq, "step")}'),

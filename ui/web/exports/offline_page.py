@@ -90,6 +90,7 @@ def _list_facts(past: RunHistory) -> list[list[str]]:
     return [
         ['Run', info.id],
         ['Pattern', f'{past.shape.title} ({info.pattern})'],
+        *([['Version', info.version]] if info.version else []),
         ['Started', moment_text(past.view.started or info.created, 'UTC', seconds=False)],
         *([['Forked from', f'{info.parent} at step {info.parent_at}']] if info.parent else []),
         ['Models', models or ('scripted, simulated' if info.simulated else 'as configured')],

@@ -41,6 +41,7 @@ class InboxItem:
     ask: Ask
     title: str
     pattern: str
+    version: str = ''
     tags: tuple[str, ...] = ()
     here: bool = True
     """Whether this server runs it, so that it can be answered here."""
@@ -227,6 +228,7 @@ class Inbox:
             ask=ask,
             title=info.title or info.id,
             pattern=info.pattern,
+            version=info.version,
             tags=info.tags,
             here=self._conductor.can_control(info.id),
             assignee=str(body.get('assignee', '')),

@@ -43,7 +43,7 @@ MODULES: Mapping[str, Sequence[Path]] = MappingProxyType(
             *sorted((ASSETS / 'panels').glob('*.js')),
             *(
                 VIEWERS / f'{name}.js'
-                for name in ('aligned_rows', 'code', 'diff_text', 'file_tree', 'json_tree')
+                for name in ('aligned_rows', 'cell_table', 'code', 'diff_text', 'file_tree', 'json_tree')
             ),
         ),
     }

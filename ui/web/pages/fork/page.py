@@ -8,7 +8,7 @@ from engine import Conductor, EngineError, Transition
 from engine.agents import agents_of
 from engine.records import RunId, RunInfo, Shape, View
 from ui.app.backend import Backend
-from ui.formatting.agents import agent_name
+from ui.formatting.diagram.agents import agent_name
 from ui.formatting.diagram.folding import default_folds
 from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, highlight, svg
 from ui.formatting.forks import turn_sentence
@@ -31,7 +31,7 @@ def register(backend: Backend) -> None:
         conductor = backend()
         try:
             info = await conductor.info(RunId(run))
-            pattern, shape = conductor.catalog.pattern(info.pattern), await conductor.shape(info.id)
+            pattern, shape = conductor.catalog.pattern_of(info), await conductor.shape(info.id)
             last = await _open_until(conductor, info)
             requested = parse_number(at)
             step = last if requested is None else min(requested, last)

@@ -122,7 +122,7 @@ class QuestionCard:
 
     def _inputs(self) -> Mapping[str, type[BaseModel]]:
         try:
-            return self._backend().catalog.pattern(self._item.pattern).inputs
+            return self._backend().catalog.pattern_of(self._item).inputs
         except EngineError:
             return {}  # its pattern no longer exists
 

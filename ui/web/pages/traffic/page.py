@@ -122,6 +122,7 @@ class TrafficView:
         if traffic == self._traffic:
             return
         self._traffic = traffic
+        self._bar.set_versions(traffic.versions)
         self._show_summary()
         self._body.set_visibility(bool(traffic.runs))
         if traffic.runs:

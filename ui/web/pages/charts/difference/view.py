@@ -90,7 +90,9 @@ class DifferenceView:
                     self._rows.append(self._draw_line(line))
 
     def _draw_line(self, line: DifferenceLine) -> Box:
-        with Box(f'difference-line differs-{line.kind}', 'button', type='button', aria_pressed='false') as row:
+        with Box(
+            f'difference-line differs-{line.kind}', 'button', type='button', aria_pressed='false'
+        ) as row:
             Text('i', MARKS[line.kind], aria_hidden='true')
             with Box(tag='span'):
                 if line.subject:

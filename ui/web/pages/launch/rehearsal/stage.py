@@ -7,19 +7,18 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from engine import Pattern
-from engine.operations.rehearsal import Finding, Rehearsal, RehearsedState, StateCost, play
-from engine.records import Shape, parent_of
+from engine.operations.rehearsal import Finding, Rehearsal, RehearsedState, play
+from engine.records import Shape
 from ui.formatting.diagram.folding import fold_levels
-from ui.formatting.diagram.overlays import Decoration, Layer, visible_ancestor
+from ui.formatting.diagram.overlays import Decoration
 from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz
 from ui.formatting.steps import edge_name, path_text
-from ui.formatting.usage import figure
-from ui.formatting.values import compact
 from ui.web.components.debounce import create_page_task
 from ui.web.components.diagram.fitting import Room, fit
 from ui.web.components.diagram.zoom_controls import zoom_buttons
 from ui.web.components.elements import Diagram
 from ui.web.components.widgets import Box, Text
+from ui.web.pages.shared.rehearsal import rehearsal_layer
 
 STEP_SECONDS = 0.9
 """How long each step of a way is shown."""
@@ -117,33 +116,5 @@ class Stage:
                 await asyncio.sleep(STEP_SECONDS)
 
 
-def rehearsal_layer(rehearsal: Rehearsal, folded: frozenset[str]) -> Layer:
-    """Return what is never reached or taken, and the calls of each drawn state at most."""
-    states: dict[str, Decoration] = {
-        state.path: {'classes': 'heat heat-unreached', 'title': f'{path_text(state.path)}: never reached'}
-        for state in rehearsal.states
-        if not state.possible and visible_ancestor(state.path, folded) == state.path
-    }
-    around = {parent_of(state.path) for state in rehearsal.cost.states}
-    for state in rehearsal.cost.states:
-        if (state.path in folded or state.path not in around) and _is_drawn(state, folded):
-            calls = state.most.calls
-            states[state.path] = {
-                'badge': '∞' if calls is None else compact(round(calls)),
-                'title': f'{path_text(state.path)}: {figure(calls)} calls at most',
-            }
-    names = {f'{edge.source}>{edge.dest or edge.source}': False for edge in rehearsal.edges}
-    for edge in rehearsal.edges:
-        names[f'{edge.source}>{edge.dest or edge.source}'] |= edge.possible
-    edges: dict[str, Decoration] = {
-        name: {'classes': 'heat heat-unreached'} for name, possible in names.items() if not possible
-    }
-    return {'states': states, 'edges': edges}
-
-
 def _is_around(path: str, active: Iterable[str]) -> bool:
     return any(leaf.startswith(f'{path}.') for leaf in active)
-
-
-def _is_drawn(state: StateCost, folded: frozenset[str]) -> bool:
-    return state.most.calls != 0 and visible_ancestor(state.path, folded) == state.path

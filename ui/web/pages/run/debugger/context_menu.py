@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
-
-from nicegui import ui
 
 from engine import Breakpoint
 from engine.records import EdgeShape, Shape
@@ -15,8 +12,7 @@ from engine.runtime import region_of
 from ui.formatting.debugger import CONTROLS, STEPS, DebugAction
 from ui.formatting.diagram.overlays import visible_edge
 from ui.formatting.steps import edge_name, edge_text, path_text
-from ui.web.components.menus import menu
-from ui.web.components.widgets import Box, Text
+from ui.web.components.menus import ContextMenu, MenuEntry
 from ui.web.pages.run.debugger.breakpoint_store import BreakpointStore
 from ui.web.pages.shared.run.debug_controller import DebugController
 
@@ -24,38 +20,21 @@ MAX_EDGES = 6
 """Maximum number of edges behind one line that get their own entries."""
 
 
-@dataclass(frozen=True, slots=True)
-class MenuEntry:
-    """An entry of a context menu, and what a click on it does."""
-
-    icon: str
-    text: str
-    act: Callable[[], Any]
-
-
-class ContextMenu:
-    """The menu, drawn where it is opened."""
+class DebugMenu:
+    """The menu of a state, an edge or the background."""
 
     def __init__(
         self, controller: DebugController, setting: BreakpointStore, show_all: Callable[[], Any]
     ) -> None:
         """`show_all` opens the list of all breakpoints."""
         self._controller, self._breakpoints, self._show_all = controller, setting, show_all
-        self._anchor: ui.element | None = None
+        self._menu = ContextMenu()
 
     def open(self, target: Mapping[str, Any], folded: frozenset[str]) -> None:
         """Open it for an element of the diagram; `folded` states are drawn as one."""
         kind, name = str(target.get('kind', '')), str(target.get('name', ''))
         title, entries = self._entries(kind, name, folded)
-        if self._anchor is not None:
-            self._anchor.delete()  # not before: dialogs of its entries are drawn in it and outlive the menu
-        x, y = (max(0, round(float(target.get(axis) or 0))) for axis in ('x', 'y'))
-        self._anchor = Box('menu-anchor').style(f'left: {x}px; top: {y}px')
-        with self._anchor, menu(title) as opened:
-            Text('div', title, 'menu-title muted small')
-            for entry in entries:
-                draw_entry(entry)
-        opened.open()
+        self._menu.open(target, title, entries)
 
     def _entries(self, kind: str, name: str, folded: frozenset[str]) -> tuple[str, list[MenuEntry]]:
         shape = self._controller.shape
@@ -136,14 +115,6 @@ def edges_of(shape: Shape, name: str, folded: frozenset[str]) -> list[str]:
     """Return the edges that a line in the drawing stands for."""
     names = dict.fromkeys(edge_name(edge) for edge in shape.edges if edge.dest)
     return [edge for edge in names if edge == name or visible_edge(edge, folded) == name]
-
-
-def draw_entry(entry: MenuEntry) -> None:
-    """Draw an entry as a menu item, into the current slot."""
-    with Box('menu-item', 'button', type='button', role='menuitem') as element:
-        ui.icon(entry.icon)
-        Text('span', entry.text)
-    element.on('click', entry.act)
 
 
 def _new_breakpoint(kind: str, name: str, shape: Shape) -> Breakpoint:

@@ -10,7 +10,7 @@ from engine.journal import Fold
 from engine.records import RunId, Shape
 from ui.web.components.layout import show_part
 from ui.web.pages.run.debugger.breakpoint_store import BreakpointStore
-from ui.web.pages.run.debugger.context_menu import ContextMenu
+from ui.web.pages.run.debugger.context_menu import DebugMenu
 from ui.web.pages.shared.run.debug_controller import DebugController
 from ui.web.replay.live import Follower
 
@@ -21,7 +21,7 @@ class Debugger:
     def __init__(self, conductor: Conductor, run: RunId, shape: Shape) -> None:
         self.controller = DebugController(conductor, run, shape)
         self.breakpoints = BreakpointStore(conductor, run, self.controller)
-        self.context_menu = ContextMenu(self.controller, self.breakpoints, self.show_breakpoints)
+        self.context_menu = DebugMenu(self.controller, self.breakpoints, self.show_breakpoints)
         self._reveals: list[Callable[[], Any]] = []
 
     def update(self, follower: Follower, steps: Sequence[Transition], fold: Fold | None = None) -> None:

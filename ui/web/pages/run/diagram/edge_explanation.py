@@ -16,9 +16,9 @@ from ui.formatting.diagram.overlays import Decoration, visible_edge
 from ui.formatting.steps import EdgeOutcome, edge_name, edge_outcomes, path_text
 from ui.formatting.values import count
 from ui.web.components.elements import Diagram
+from ui.web.components.menus import MenuEntry
 from ui.web.components.theme import button
 from ui.web.components.widgets import Box, Text, draw_changes, set_attributes
-from ui.web.pages.run.debugger.context_menu import MenuEntry
 from ui.web.pages.shared.run.context import RunContext
 from ui.web.replay.index import Index
 

@@ -10,8 +10,10 @@ from typing_extensions import override
 from engine import Status
 from engine.models import ModelRegistry
 from engine.records import View, is_within
+from ui.formatting.fields.parameters import version_text
 from ui.formatting.steps import author_text, duration, own_seconds
 from ui.formatting.usage import usage_headline, with_streamed
+from ui.formatting.values import capitalize
 from ui.web.components.theme import button, origin_chip, pill
 from ui.web.components.widgets import Box, CachedElement, Text, set_attributes, set_class, text_link
 from ui.web.exports.menu import export_button
@@ -42,7 +44,8 @@ class Header(Pane):
                 menu = RunMenu(conductor, info, self._title.show)
                 with Box('run-facts'):
                     self._status = Box('head-status', 'span')
-                    ui.label(info.pattern).classes('chip head-pattern')
+                    pattern = Text('span', info.pattern, 'chip head-pattern')
+                    set_attributes(pattern, title=capitalize(version_text(conductor.catalog, info)))
                     self._origins = CachedElement('ghost', 'span')
                     if info.parent:
                         with Box('chip', 'a', href=f'/runs/{info.parent}?at={info.parent_at}'):

@@ -35,7 +35,7 @@ class InputRequests:
         self._on_sent = on_sent
         self._conductor, self._run, self._shape = conductor, info.id, shape
         try:
-            self._inputs = dict(conductor.catalog.pattern(info.pattern).inputs)
+            self._inputs = dict(conductor.catalog.pattern_of(info).inputs)
         except EngineError:  # its pattern is missing, so the run is read-only
             self._inputs = {}
         self._buttons: dict[str, ui.element] = {}

@@ -10,6 +10,7 @@ from nicegui import ui
 from engine import Conductor
 from engine.records import RunInfo
 from ui.formatting.debugger import KEYS as STEP_KEYS
+from ui.formatting.fields.parameters import version_text
 from ui.web.components.dialogs import await_answer, dialog_frame, edit_details, notify_errors
 from ui.web.components.theme import button
 from ui.web.components.widgets import Box, Text, text_link
@@ -80,6 +81,8 @@ class RunMenu:
         actions = await self._actions()
         with dialog_frame('About this run') as dialog:
             Text('p', f'Run {self._info.id}, seed {self._info.seed}', 'muted small mono')
+            version = version_text(self._conductor.catalog, self._info)
+            Text('p', f'{self._info.pattern}, {version}', 'muted small mono')
             if self._info.note:
                 Text('p', self._info.note)
             with Box('run-actions'):

@@ -24,7 +24,7 @@ class StopBanner(Pane):
         self._shape = page.context.shape
         self._root = CachedElement('trouble')
         try:
-            self._inputs = list(conductor.catalog.pattern(info.pattern).inputs)
+            self._inputs = list(conductor.catalog.pattern_of(info).inputs)
         except EngineError:
             self._inputs = []
 

@@ -165,7 +165,7 @@ class Review:
             return
         agent, path = self._agent.value, self._file.value
         run = self._mergeable.run.id
-        pattern = self._conductor.catalog.patterns.get(self._mergeable.run.pattern)
+        pattern = self._conductor.catalog.find_of(self._mergeable.run)
         if pattern and 'comment' in pattern.inputs and not (await self._conductor.info(run)).status.ended:
             data = {'candidate': agent, 'path': path, 'line': int(line), 'text': text}
             try:

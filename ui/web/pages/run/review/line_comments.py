@@ -55,7 +55,7 @@ class LineComments:
             for candidate in candidates
             for path, digest in sorted(candidate.digests.items())
         }
-        pattern = self._context.conductor.catalog.patterns.get(self._context.shape.pattern)
+        pattern = self._context.conductor.catalog.find_of(self._context.info)
         able = pattern is not None and 'comment' in pattern.inputs
         self._can_comment = able and moment.may_answer and not view.status.ended
         comments = read_leniently(list[Comment], view.memory.get('comments'))

@@ -103,7 +103,7 @@ class Seats:
         with Box('seat-head'):
             ui.icon('front_hand', size='20px')
             Text('h2', f'Your turn as {role_title(self._name).lower()}')
-        pattern = self._context.conductor.catalog.patterns.get(self._context.shape.pattern)
+        pattern = self._context.conductor.catalog.find_of(self._context.info)
         model = pattern.inputs.get('say') if pattern else None
         if model is None:
             return

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from nicegui import ui
 
 from engine import Status
-from engine.records import RunOrder, RunQuery
+from engine.records import MAX_VERSION, RunOrder, RunQuery
 from ui.formatting.steps import edge_text, path_text
 from ui.formatting.values import STATUS_TEXT, day_range, parse_day, parse_number
 from ui.web.components.theme import button
@@ -23,6 +23,7 @@ STATUSES = {'': 'Any status', UNENDED: 'Not ended'} | {
 }
 
 SORTS = ('title', 'bytes', 'steps', 'tokens', 'duration', 'created')
+ANY_VERSION = {'': 'Any version'}
 MARKED = {'': 'Any mark', 'starred': 'Starred', 'pinned': 'Pinned'}
 
 
@@ -32,6 +33,7 @@ class Filters:
 
     text: str = ''
     pattern: str = ''
+    version: str = ''
     status: str = ''
     tag: str = ''
     marked: str = ''
@@ -59,6 +61,7 @@ class Filters:
         return cls(
             text=query.get('text', '')[:200],
             pattern=query.get('pattern', ''),
+            version=query.get('version', '')[:MAX_VERSION],
             status=query.get('status', '') if query.get('status', '') in STATUSES else '',
             tag=query.get('tag', ''),
             marked=query.get('marked', '') if query.get('marked', '') in MARKED else '',
@@ -79,6 +82,7 @@ class Filters:
         active = (
             self.text,
             self.pattern,
+            self.version,
             self.status,
             self.tag,
             self.marked,
@@ -117,6 +121,7 @@ class Filters:
         return RunQuery(
             text=self.text.strip(),
             pattern=self.pattern,
+            version=self.version,
             status=status,
             tag=self.tag,
             since=since,
@@ -162,9 +167,10 @@ class FilterBar:
             with self._more:
                 self._set = Text('span', '', 'num')
             self._more.on('click', self._fold)
-            self._pattern = self._choice(
-                'Pattern', patterns if single else {'': 'Any pattern', **patterns}, filters.pattern
-            )
+            offered = patterns if single else {'': 'Any pattern', **patterns}
+            self._pattern = self._choice('Pattern', offered, filters.pattern, self._forget_version)
+            with Box('ghost') as self._version_box:
+                self._version = self._choice('Version', ANY_VERSION, filters.version)
             self._status = self._choice('Status', STATUSES, filters.status)
             self._tag = self._choice('Tag', {'': 'Any tag'}, filters.tag)
             self._marked = self._choice('Marked', MARKED, filters.marked)
@@ -177,6 +183,7 @@ class FilterBar:
             set_attributes(self._picked, title='Clear this filter')
             self._picked.on('click', self._drop)
         self.set_filters(filters)
+        self._show_version()
         for field in (self._text, self._since, self._until):
             field.on_value_change(lambda _: self._notify())
 
@@ -191,9 +198,11 @@ class FilterBar:
         self._set.show(f'({number})' if number else '')
         set_attributes(self._more, aria_expanded=str('folded' not in self._box.classes).lower())
 
-    def _choice(self, name: str, options: Mapping[str, str], value: str) -> NativeSelect:
+    def _choice(
+        self, name: str, options: Mapping[str, str], value: str, on_change: Callable[[], None] | None = None
+    ) -> NativeSelect:
         with Box('filter'):
-            choice = NativeSelect(options, value=value, on_change=self._notify)
+            choice = NativeSelect(options, value=value, on_change=on_change or self._notify)
             label(name, choice, 'visually-hidden')
         return choice
 
@@ -209,6 +218,25 @@ class FilterBar:
         tag_names = {*self._tag.options, *tags} - {''}
         self._tag.set_options({'': 'Any tag'} | {tag: tag for tag in sorted(tag_names, key=str.lower)})
 
+    def set_versions(self, versions: Iterable[str]) -> None:
+        """Offer these versions of the chosen pattern in addition to those offered before."""
+        names = [*self._version.options, *(versions if self._filters.pattern else ())]
+        self._version.set_options(ANY_VERSION | {name: name for name in names if name})
+        self._show_version()
+
+    def _show_version(self) -> None:
+        """Offer versions if there are several to choose from, or one is chosen."""
+        several = len(self._version.options) > len(ANY_VERSION) + 1
+        self._version_box.set_visibility(several or bool(self._version.value))
+
+    def _forget_version(self) -> None:
+        self._setting = True
+        self._version.set_value('')
+        self._version.set_options(ANY_VERSION)
+        self._setting = False
+        self._show_version()
+        self._notify()
+
     def set_filters(self, filters: Filters) -> None:
         """Store the selection, whose only control here is the button to clear it."""
         self._filters = filters
@@ -223,7 +251,15 @@ class FilterBar:
     def clear(self) -> None:
         """Empty all filters, so that all runs are listed."""
         self._setting = True
-        for field in (self._text, self._status, self._tag, self._marked, self._since, self._until):
+        for field in (
+            self._text,
+            self._version,
+            self._status,
+            self._tag,
+            self._marked,
+            self._since,
+            self._until,
+        ):
             field.set_value('')
         self._pattern.set_value(self._always)
         self._setting = False
@@ -242,7 +278,8 @@ class FilterBar:
 
     def _collect(self) -> Filters:
         return Filters.from_query(asdict(self._filters) | {
-            'text': self._text.value or '', 'pattern': self._pattern.value, 'status': self._status.value,
-            'tag': self._tag.value, 'marked': self._marked.value, 'page': '',
-            'since': self._since.value or '', 'until': self._until.value or '',
+            'text': self._text.value or '', 'pattern': self._pattern.value,
+            'version': self._version.value or '', 'status': self._status.value, 'tag': self._tag.value,
+            'marked': self._marked.value, 'page': '', 'since': self._since.value or '',
+            'until': self._until.value or '',
         })  # fmt: skip

@@ -1,0 +1,160 @@
+"""Steps: what a pattern's actions do to memory, as far as steps of charts can do it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+from engine.charts.export.python import (
+    Known,
+    Operand,
+    Reader,
+    Stale,
+    Unsayable,
+    Value,
+    as_tree,
+    read_function,
+    source,
+    type_of,
+)
+from engine.charts.export.templates import TextReader
+from engine.charts.export.types_of import item_type
+
+
+def steps_of(function: Any, pattern: Any, arguments: Sequence[Operand]) -> list[dict[str, Any]]:
+    """Return the steps that do what an action does. Raises `Unsayable`."""
+    reader, statements = read_function(function, pattern, arguments)
+    return StepReader(reader).steps(statements)
+
+
+class StepReader:
+    """Reads the steps of a function."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def steps(self, statements: Sequence[ast.stmt]) -> list[dict[str, Any]]:
+        """Return the steps for statements. Raises `Unsayable`."""
+        found: list[dict[str, Any]] = []
+        for index, statement in enumerate(statements):
+            match statement:
+                case ast.Expr(value=ast.Constant()) | ast.Assert() | ast.Pass():
+                    continue
+                case ast.Return(value=None):
+                    return found
+                case ast.If(test=test, body=[*inner, ast.Return(value=None)], orelse=[]):
+                    rest = self._inner().steps(statements[index + 1 :])
+                    done = self._inner().steps(inner)
+                    condition = ast.unparse(self._reader.tree(test))
+                    return [*found, _choice(condition, done, rest)]
+            step = self._step(statement)
+            if step:
+                found += step
+                self._forget()
+        return found
+
+    def _step(self, statement: ast.stmt) -> list[dict[str, Any]]:
+        match statement:
+            case ast.Assign(targets=targets, value=value) if not any(map(_is_local, targets)):
+                return self._assignment(targets, value)
+            case ast.AugAssign(target=target, op=ast.Add(), value=ast.Constant(value=int() | float() as by)):
+                path = self._path(target)
+                return [{'increment': path if by == 1 else {path: by}}]
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=items, attr='append'), args=[item])):
+                return [{'append': {self._path(items): self._value(item)}}]
+            case ast.If() | ast.For():
+                return [self._nested(statement)]
+            case ast.Expr(value=ast.Call() as call):
+                return self._call(call)
+        if self._reader.assign(statement):
+            return []
+        raise Unsayable(f'{source(statement)} has no counterpart')
+
+    def _nested(self, statement: ast.If | ast.For) -> dict[str, Any]:
+        match statement:
+            case ast.If(test=test, body=inner, orelse=other):
+                condition = ast.unparse(self._reader.tree(test))
+                return _choice(condition, self._inner().steps(inner), self._inner().steps(other))
+            case ast.For(target=ast.Name(id=local), iter=items, body=body, orelse=[]):
+                values, loop = self._reader.value(items), self._reader.copy()
+                loop.names[local] = Value(ast.Name(local), item_type(type_of(values)))
+                head = f'{local} in {ast.unparse(as_tree(values))}'
+                return {'for': head, 'do': StepReader(loop).steps(body)}
+        raise Unsayable(f'{source(statement)} has no counterpart')
+
+    def _assignment(self, targets: Sequence[ast.expr], value: ast.expr) -> list[dict[str, Any]]:
+        match targets, value:
+            case [ast.Tuple(elts=several)], ast.Tuple(elts=values):
+                pairs = zip(several, values, strict=True)
+                return [{'set': {self._path(target): self._value(item) for target, item in pairs}}]
+        return [{'set': {self._path(target): self._value(value)}} for target in targets]
+
+    def _call(self, call: ast.Call) -> list[dict[str, Any]]:
+        """Return the steps of another action that is called."""
+        if (
+            call.keywords
+            or any(isinstance(item, ast.Starred) for item in call.args)
+            or self._reader.depth >= 4
+        ):
+            raise Unsayable(f'{source(call)} has no counterpart')
+        arguments = [self._reader.value(item) for item in call.args]
+        function: Any
+        if isinstance(call.func, ast.Attribute) and isinstance(
+            base := self._reader.value(call.func.value), Value
+        ):
+            function = getattr(base.type, call.func.attr, None)
+            arguments = [base, *arguments]
+        else:
+            found = self._reader.value(call.func)
+            function = found.value if isinstance(found, Known) else None
+        if not callable(function) or isinstance(function, type | type(len)):
+            raise Unsayable(f'{source(call)} has no counterpart')
+        reader, statements = self._reader.inside(function, arguments)
+        return StepReader(reader).steps(statements)
+
+    def _path(self, target: ast.expr) -> str:
+        """Return where in memory a value is put."""
+        path = ast.unparse(self._reader.tree(target))
+        if not path.startswith('memory.') or not path.removeprefix('memory.')[:1].isalpha():
+            raise Unsayable(f'{source(target)} is not a place in memory')
+        return path.removeprefix('memory.')
+
+    def _value(self, node: ast.expr) -> Any:
+        """Return a value as steps have it: plain, an expression, or a template."""
+        if isinstance(node, ast.JoinedStr):
+            text = TextReader(self._reader).text(node)
+            return text if '{{' in text else repr(text)
+        tree = self._reader.tree(node)
+        if isinstance(tree, ast.Dict) and all(isinstance(key, ast.Constant) for key in tree.keys):
+            keys = [str(key.value) for key in tree.keys if isinstance(key, ast.Constant)]
+            return dict(zip(keys, map(_plain, tree.values), strict=True))
+        return _plain(tree)
+
+    def _inner(self) -> StepReader:
+        return StepReader(self._reader.copy())
+
+    def _forget(self) -> None:
+        """Forget the local names whose value in memory may have changed by a step."""
+        for local, operand in list(self._reader.names.items()):
+            tree = operand.tree if isinstance(operand, Value) else ast.Name('')
+            if not isinstance(tree, ast.Name) and 'memory' in ast.unparse(tree):
+                self._reader.names[local] = Stale(local)
+
+
+def _is_local(target: ast.expr) -> bool:
+    items = target.elts if isinstance(target, ast.Tuple) else [target]
+    return any(isinstance(item, ast.Name) for item in items)
+
+
+def _plain(tree: ast.expr) -> Any:
+    match tree:
+        case ast.Constant(value=bool() | int() | float() as value):
+            return value
+    return ast.unparse(tree)
+
+
+def _choice(condition: str, done: list[dict[str, Any]], other: list[dict[str, Any]]) -> dict[str, Any]:
+    if not done:
+        return {'if': f'not ({condition})', 'do': other}
+    return {'if': condition, 'do': done, **({'else': other} if other else {})}

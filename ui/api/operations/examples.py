@@ -9,17 +9,6 @@ OVERRIDES = {
     'instructions': {'reviewer': 'Ask for a source of each number.'},
     'models': {'writer': 'scripted'},
 }
-EXPERIMENT = {
-    'name': 'A stricter reviewer',
-    'dataset': 'bakery',
-    'base': {'pattern': 'pipeline'},
-    'variants': [
-        {'name': 'as it is'},
-        {'name': 'stricter', 'change': {'instructions': {'reviewer': 'Ask for a source of each number.'}}},
-    ],
-    'scorers': [{'name': 'right', 'kind': 'number', 'settings': {'within': 1}}],
-    'repeats': 2,
-}
 CHART = """chart: ask
 initial: asking
 roles: {writer: {instructions: Answer in one sentence.}}
@@ -35,6 +24,17 @@ transitions:
   - {on: failed, from: asking, to: failed}
   - {on: expired, from: asking, to: failed}
 """
+EXPERIMENT = {
+    'name': 'A stricter reviewer',
+    'dataset': 'bakery',
+    'base': {'pattern': 'pipeline'},
+    'variants': [
+        {'name': 'as it is'},
+        {'name': 'stricter', 'change': {'instructions': {'reviewer': 'Ask for a source of each number.'}}},
+    ],
+    'scorers': [{'name': 'right', 'kind': 'number', 'settings': {'within': 1}}],
+    'repeats': 2,
+}
 BODIES: Mapping[str, Any] = {
     'annotate': {'title': 'Tea or coffee?', 'tags': ['trial', 'drinks'], 'starred': True},
     'pause': {'at': 'reviewing.reviewer2'},

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 from pydantic import Field
 
 from engine.experiments.answer.records import Answer
-from engine.experiments.datasets import Case
+from engine.experiments.datasets import MAX_CASES, Case
 from engine.experiments.experiments import CellPage
-from engine.experiments.library import MAX_CASES, DatasetInfo
+from engine.experiments.library import DatasetInfo
 from engine.experiments.marking import Agreement, Pairing
 from engine.experiments.planning import Plan
 from engine.experiments.records import Cell, Experiment, Mark, ScorerSpec

@@ -116,8 +116,8 @@ class Experimenting(Protocol):
         self,
         experiment: Id,
         scorers: Annotated[
-            Sequence[ScorerSpec], Field(max_length=20, description='By default the same ones.')
-        ] = (),
+            Sequence[ScorerSpec] | None, Field(max_length=20, description='By default the same ones.')
+        ] = None,
     ) -> Experiment:
         """Score the runs of an experiment again, perhaps with other scorers; no run is made."""
 

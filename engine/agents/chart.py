@@ -49,7 +49,7 @@ def agent(  # noqa: PLR0913  (all but the name have defaults)
     folder: str = '',
     until: Criteria | None = None,
     may_be_silent: bool = False,
-    within: float | str | None = None,
+    within: float | str | Callable[..., float | None] | None = None,
     retry: Retry | None = None,
 ) -> dict[str, Any]:
     """Build a state that contains an agent.
@@ -61,7 +61,7 @@ def agent(  # noqa: PLR0913  (all but the name have defaults)
         cast: with several roles, the method (or a function of memory) that picks one, as a `RoleAssignment`,
             when the state is entered. Each visit then starts a new conversation.
         output: the record its answer must match; if it does not, the agent is asked again once, then fails.
-        prompt: the method that returns its task; `prompt_<name>` by default.
+        prompt: the method (or a function) that returns its task; `prompt_<name>` by default.
         then: the action that handles its answer; `event.data` has `text` and, with `output`, `output`.
         enter: an action for when the state is entered, before the agent gets its task.
         tools: names of its tools, if not the role's; `mcp:<server>` means all tools of an MCP server, and
@@ -73,7 +73,8 @@ def agent(  # noqa: PLR0913  (all but the name have defaults)
             continues; the maximum number of turns is then that of the criteria.
         may_be_silent: whether its answer may be empty once it has used tools, because its work is in its
             files. Otherwise an agent without `until` that answers nothing is asked again once, then fails.
-        within: seconds for the whole visit, or the method that returns them; then the state gets `expired`.
+        within: seconds for the whole visit, or the method (or a function) that returns them; then the state
+            gets `expired`.
         retry: how model calls are retried.
 
     Returns:

@@ -9,7 +9,7 @@ from engine.agents.spec import AgentSpec, RoleAssignment
 from engine.errors import PatternError
 from engine.records import Event
 from engine.records.message import Message, ToolResult
-from engine.statechart.decision_cache import CallbackContext
+from engine.statechart.decision_cache import CallbackContext, call_with_context
 from engine.statechart.run_state import AgentState
 from engine.statechart.validation import accepts_arguments
 
@@ -88,7 +88,10 @@ def _evaluate(
     try:
         with scope.state.reading():
             function = getattr(pattern, callback) if isinstance(callback, str) else callback
-            answer = function(memory) if accepts_arguments(function, 1) else function(memory, event)
+            if accepts_arguments(function, 1):
+                answer = function(memory)
+            else:
+                answer = call_with_context(function, scope.state, scope.path, event)
     except Exception as error:
         problem = f'{name!r} raised {type(error).__name__}: {error}'
         raise PatternError(pattern.name, problem, where=where) from error

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from engine.expressions.quoting import fence
 from engine.expressions.values import (
     MAX_JOINED,
     EvaluationError,
@@ -109,6 +110,10 @@ def _json_text(value: Any) -> str:
     if len(text) > MAX_JOINED:
         raise EvaluationError('the text would be too long')
     return text
+
+
+def _quote(name: Any, text: Any) -> str:
+    return fence(_text(name, 'quote'), _text(text, 'quote'))
 
 
 def _shorten(value: Any) -> str:
@@ -284,6 +289,7 @@ FUNCTIONS: Mapping[str, Function] = {
     'split': Function(_split, 1, 3, 'split(text, separator, at most): a list'),
     'join': Function(_join, 1, 2, 'join(list, separator): a text'),
     'string': Function(to_text, 1, 1, 'string(value): as text', True),
+    'quote': Function(_quote, 2, 2, 'quote(name, text): so that a model takes it for no instruction'),
     'shorten': Function(_shorten, 1, 1, 'shorten(value): at most 200 characters of it', True),
     'abs': Function(_absolute, 1, 1, 'abs(number)'),
     'min': Function(_extreme(min), 1, 100, 'min(list) or min(a, b)'),

@@ -26,7 +26,7 @@ def get_item(value: Any, key: Any) -> Any:
     if isinstance(value, Mapping):
         return value.get(key) if isinstance(key, str) else None
     if isinstance(value, BaseModel):
-        return getattr(value, key) if key in type(value).model_fields else None
+        return getattr(value, key, None) if key in type(value).model_fields else None
     if isinstance(value, list | tuple) and isinstance(key, int) and not isinstance(key, bool):
         return value[key] if -len(value) <= key < len(value) else None
     return None

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, TypeAdapter
 from engine.errors import InvalidInput
 from engine.models.prepared_replies import Turn, Visit, turn_at, turns_at, unseen_text
 from engine.models.protocol import SCRIPTED, ModelRequest, candidate_models
-from engine.models.yaml_lines import QuickLoader, line_of, read_document
+from engine.models.yaml_lines import QuickLoader, check_structure, line_of, read_document
 from engine.records import RunInfo
 
 MAX_FILE = 256 * 1024
@@ -116,16 +116,8 @@ def write_stubs(stubs: Mapping[str, Any]) -> str:
 
 def _parse(name: str, text: str) -> tuple[yaml.Node, Mapping[str, Any]]:
     try:
-        depth = 0
-        for event in yaml.parse(text, Loader=QuickLoader):
-            line = event.start_mark.line + 1 if event.start_mark else 1
-            if isinstance(event, yaml.AliasEvent) or getattr(event, 'anchor', None):
-                raise InvalidInput(
-                    {f'{name}:{line}': 'anchors and aliases do not work here: repeat the answer'}
-                )
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            if depth > MAX_DEPTH:
-                raise InvalidInput({f'{name}:{line}': f'is nested more than {MAX_DEPTH} deep'})
+        for line, problem in check_structure(text, MAX_DEPTH):
+            raise InvalidInput({f'{name}:{line}': problem})
         root, data = read_document(QuickLoader(text))
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1

@@ -1,10 +1,10 @@
-"""Shared parts of launch forms: the base class, and the task and project fields."""
+"""Shared parts of launch forms: long texts, and the task and project fields."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from engine.workspace.project import samples
 
@@ -14,18 +14,6 @@ PROJECTS: dict[str, Any] = {'suggestions': samples()}
 
 LongText = Annotated[str, Field(json_schema_extra={'multiline': True})]
 """A form field for a text of several lines."""
-
-
-class Input(BaseModel):
-    """Base of a person's inputs: rejects unknown fields."""
-
-    model_config = ConfigDict(extra='forbid')
-
-
-class Form(Input):
-    """Base of forms: also strips white space around texts."""
-
-    model_config = ConfigDict(str_strip_whitespace=True)
 
 
 def task_field(title: str, description: str, example: str) -> Any:

@@ -1,4 +1,4 @@
-"""How records are declared: `FrozenModel`, labels of fields, and `fast_init` for frozen dataclasses."""
+"""How records are declared: base classes, labels of fields, and `fast_init` for frozen dataclasses."""
 
 from __future__ import annotations
 
@@ -15,6 +15,18 @@ class FrozenModel(BaseModel):
     """Immutable; rejects unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra='forbid')
+
+
+class Input(BaseModel):
+    """Base of a person's inputs: rejects unknown fields."""
+
+    model_config = ConfigDict(extra='forbid')
+
+
+class Form(Input):
+    """Base of forms: also strips white space around texts."""
+
+    model_config = ConfigDict(str_strip_whitespace=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from engine.statechart.decision_cache import (
     DecisionContext,
     DecisionNode,
     DecisionOutcome,
+    call_with_context,
     needs_context,
 )
 from engine.statechart.resolution import Route, StateTree, leaves_in
@@ -66,7 +67,10 @@ class Chart:
             path: state['retry'] for path, state in stated.items() if 'retry' in state
         }
         bounds = {path: state.get('within') for path, state in stated.items()}
-        self.timed = {path: name for path, name in bounds.items() if isinstance(name, str)}
+        self.timed = {
+            path: bound for path, bound in bounds.items() if isinstance(bound, str) or callable(bound)
+        }
+        """What computes the time limits that are no constants: methods' names, and functions."""
         self._invokes = {path: state['invoke'] for path, state in stated.items() if 'invoke' in state}
         self._needs_context = {
             path for path, work in self._invokes.items() if callable(work) and needs_context(work)
@@ -136,6 +140,18 @@ class Chart:
         if path in self._needs_context:
             return partial(work, CallbackContext(state.pattern, state, parent_of(path)))
         return partial(work, state.copy_memory())
+
+    def limit(self, path: StatePath, state: RunState, event: Event) -> float | None:
+        """Return the seconds that the state at `path` may last, as of now; None without a limit."""
+        bound = self.timed.get(path)
+        if bound is None:
+            return self.states[path].within
+        with state.reading():
+            if isinstance(bound, str):
+                seconds = getattr(state.pattern, bound)(state.memory, event)
+            else:
+                seconds = call_with_context(bound, state, path, event)
+        return None if seconds is None else float(seconds)
 
     def enabled_events(self, active: tuple[StatePath, ...]) -> tuple[str, ...]:
         """Return the names of the events for which some active state has an edge."""

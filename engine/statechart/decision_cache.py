@@ -38,6 +38,12 @@ def needs_context(function: Callable[..., Any]) -> bool:
     return first is not None and first.annotation in (CallbackContext, CallbackContext.__name__)
 
 
+def call_with_context(function: Callable[..., Any], state: RunState, path: StatePath, event: Event) -> Any:
+    """Call a function that several states share, with memory or, if it expects it, its context."""
+    first = CallbackContext(state.pattern, state, path) if needs_context(function) else state.memory
+    return function(first, event)
+
+
 @dataclass(frozen=True, slots=True)
 class CallbackRef:
     """A guard, or an action (`wanted` is None), reached during a decision."""

@@ -45,7 +45,7 @@ def build_shape(pattern: PatternDefinition) -> Shape:
                 roles=tuple(role.name for role in state['agent'].roles) if 'agent' in state else (),
                 invokes='invoke' in state,
                 waits=state.get('waits', ''),
-                within=None if isinstance(state.get('within'), str) else state.get('within'),
+                within=within if isinstance(within := state.get('within'), int | float) else None,
                 criteria=_criteria(state),
                 caption=state.get('caption', ''),
                 seat=state.get('seat', ''),

@@ -154,7 +154,12 @@ def _contradictions(state: Mapping[str, Any], composite: bool) -> Iterator[str]:
     if composite and 'invoke' in state:
         yield 'a state with children cannot invoke anything: let one of its children do it'
     seconds = state.get('within')
-    if not (seconds is None or isinstance(seconds, str) or (type(seconds) in (int, float) and seconds > 0)):
+    if not (
+        seconds is None
+        or isinstance(seconds, str)
+        or callable(seconds)
+        or (type(seconds) in (int, float) and seconds > 0)
+    ):
         yield f'within is a number of seconds above 0 or the name of a method, not {seconds!r}'
     visits, calls = state.get('most_visits', 1), state.get('most_calls', 0)
     if type(visits) is not int or visits < 1:

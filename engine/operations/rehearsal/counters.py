@@ -18,6 +18,11 @@ from types import FunctionType, SimpleNamespace
 from typing import Any
 
 from engine.agents.spec import AgentSpec
+from engine.charts import ChartPattern
+from engine.charts.compiling.guards import Guard
+from engine.charts.compiling.scope import Values
+from engine.charts.compiling.steps import Action
+from engine.charts.writes import Write, writes_of
 from engine.operations.rehearsal.memory_use import source_of, sources_of, tree_of
 from engine.operations.rehearsal.possibility import wanted_guards
 from engine.records import EdgeShape, Event, StatePath
@@ -98,6 +103,9 @@ class Counters:
 
     def _gains(self, action: Any) -> Iterator[tuple[str, int]]:
         """Yield the fields to which an action adds a number whenever it is run."""
+        for write in self._chart_writes([action]):
+            if write.always and write.added is not None and write.added > 0:
+                yield write.field, write.added
         definition = _definition(self._function(action))
         for statement in definition.body if definition else ():
             if any(isinstance(node, ast.Return | ast.Raise) for node in ast.walk(statement)):
@@ -107,22 +115,39 @@ class Counters:
 
     def _bound(self, name: str, gain: int, guard: Any, *, wanted: bool) -> int | None:
         function = self._function(guard)
-        used = _fields_compared(_definition(function), name)
+        if isinstance(guard, Guard):
+            used = _fields_compared(guard.expression.tree, name, 'memory', 'parameters')
+        else:
+            used = _fields_compared_in(_definition(function), name)
         writes = self._all_writes()
         fixed = used and writes.other.isdisjoint(used) and writes.added.keys() & used == {name}
-        if not fixed or writes.unknown or min(writes.added[name]) < 1 or function is None:
+        if not fixed or writes.unknown or min(writes.added[name]) < 1:
             return None
         try:
             values = {field: self._initial(field) for field in used}
             first = values[name]
             last = -1
             for count in (*range(MAX_COUNT), *FAR_COUNTS):
-                memory = SimpleNamespace(**{**values, name: first + count})
-                if bool(function(memory, Event(name='done'))) is wanted:
+                if self._answer(guard, {**values, name: first + count}) is wanted:
                     last = count
         except Exception:
             return None
         return None if last >= MAX_COUNT - 1 else last // gain + 1
+
+    def _answer(self, guard: Any, memory: Mapping[str, Any]) -> bool:
+        """Return what a guard says on memory that holds only these fields."""
+        if isinstance(guard, Guard):
+            values = {**guard.variables, 'memory': memory, 'parameters': self._pattern.parameters}
+            return bool(guard.expression.evaluate(Values(values)))
+        function = self._function(guard)
+        assert function is not None
+        return bool(function(SimpleNamespace(**memory), Event(name='done')))
+
+    def _chart_writes(self, callbacks: Iterable[Any]) -> Iterator[Write]:
+        """Yield what the actions of a chart file do, as far as callbacks are such."""
+        for callback in callbacks:
+            if isinstance(callback, Action) and isinstance(self._pattern, ChartPattern):
+                yield from writes_of(self._pattern.file, callback.steps)
 
     def _initial(self, name: str) -> Any:
         if name in type(self._pattern.parameters).model_fields:
@@ -142,7 +167,15 @@ class Counters:
                 roots += [*listify(state.get('on_enter')), *listify(state.get('on_exit'))]
             for _, declaration in self._declared:
                 roots += [*listify(declaration.get('before')), *listify(declaration.get('after'))]
-            self._writes = _collect_writes(self._pattern, [*roots, self._pattern.on_retry])
+            if isinstance(self._pattern, ChartPattern):
+                self._writes = _Writes()
+                for write in self._chart_writes([*roots, self._pattern.plan.on_retry]):
+                    if write.added is None:
+                        self._writes.other.add(write.field)
+                    else:
+                        self._writes.added.setdefault(write.field, []).append(write.added)
+            else:
+                self._writes = _collect_writes(self._pattern, [*roots, self._pattern.on_retry])
         return self._writes
 
 
@@ -263,22 +296,34 @@ def _definition(function: Callable[..., Any] | None) -> ast.FunctionDef | None:
     return node if isinstance(node, ast.FunctionDef) else None
 
 
-def _fields_compared(definition: ast.FunctionDef | None, name: str) -> set[str]:
-    """Return the fields of memory on which a guard depends; none if it depends on anything else.
-
-    Comparisons with the counter `name` must be of order, so that from some count on they stay as they are.
-    """
+def _fields_compared_in(definition: ast.FunctionDef | None, name: str) -> set[str]:
+    """Return the fields of memory on which a method depends that is a guard; see `_fields_compared`."""
     statements = definition.body if definition else []
     body = [item for item in statements if not (isinstance(item, ast.Expr) and _is_constant(item.value))]
     if definition is None or len(body) != 1 or not isinstance(body[0], ast.Return) or body[0].value is None:
         return set()
     memory = [argument.arg for argument in definition.args.args][-2:][:1]
-    nodes = list(ast.walk(body[0].value))
+    return _fields_compared(body[0].value, name, memory[0], 'self.parameters')
+
+
+def _fields_compared(value: ast.expr, name: str, memory: str, parameters: str) -> set[str]:
+    """Return the fields of memory on which an expression depends; none if it depends on anything else.
+
+    Comparisons with the counter `name` must be of order, so that from some count on they stay as they are.
+
+    Args:
+        value: the expression.
+        name: the counter.
+        memory: what memory is called in it.
+        parameters: what the parameters are called.
+    """
+    nodes = list(ast.walk(value))
     attributes = [node for node in nodes if isinstance(node, ast.Attribute)]
-    own = [node for node in attributes if getattr(node.value, 'id', '') in memory]
-    known = {'self.parameters', *(f'self.parameters.{node.attr}' for node in attributes)}
+    own = [node for node in attributes if getattr(node.value, 'id', '') == memory]
+    known = {parameters, *(f'{parameters}.{node.attr}' for node in attributes)}
     pure = all(node in own or ast.unparse(node) in known for node in attributes) and all(
-        isinstance(node, PURE) and _is_monotonic(node, name, {'self', *memory}) for node in nodes
+        isinstance(node, PURE) and _is_monotonic(node, name, {parameters.partition('.')[0], memory})
+        for node in nodes
     )
     names = {node.attr for node in own}
     return names if pure and name in names else set()

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from types import ModuleType
 
+from engine.charts import ChartPattern
 from engine.operations.rehearsal.records import Finding, Level
 from engine.statechart.memory import Memory as BaseMemory
 from engine.statechart.pattern import Pattern
@@ -23,10 +24,12 @@ def unused_fields(pattern: Pattern) -> Iterator[Finding]:
 
     It goes by names: a name that is used anywhere in the pattern's modules counts, also for another record.
     """
-    sources = list(filter(None, sources_of(pattern)))
-    if not sources:
+    if isinstance(pattern, ChartPattern):
+        reads, writes = pattern.plan.reads, pattern.plan.writes
+    elif sources := list(filter(None, sources_of(pattern))):
+        reads, writes = (frozenset[str]().union(*names) for names in zip(*map(_uses, sources), strict=True))
+    else:
         return
-    reads, writes = (frozenset[str]().union(*names) for names in zip(*map(_uses, sources), strict=True))
     shown = {pattern.answer, pattern.caveat, *pattern.marks.values()}
     shown |= {item.field for item in panel_fields(pattern)}
     given = set(type(pattern.parameters).model_fields)

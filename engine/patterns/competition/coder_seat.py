@@ -7,11 +7,12 @@ from typing import Any
 
 from pydantic import BaseModel, Field, field_validator
 
+from engine.charts.seats import PERSON, Seat, names_seat
 from engine.errors import ToolError
 from engine.patterns.competition.records import Candidate, ContestMemory, FileEdit
-from engine.patterns.form_fields import Input, LongText
-from engine.patterns.seats import PERSON, Seat, names_seat
+from engine.patterns.form_fields import LongText
 from engine.records import Event
+from engine.records.frozen import Input
 from engine.runtime.activity import Activity
 from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.edges import edge

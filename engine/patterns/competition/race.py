@@ -11,8 +11,9 @@ from engine.patterns.competition import coder
 from engine.patterns.competition.coder import CoderConfig
 from engine.patterns.competition.ranking import rank_candidates
 from engine.patterns.competition.records import Candidate, ContestMemory
-from engine.patterns.form_fields import PROJECTS, FilesRule, Form, files_field, task_field
+from engine.patterns.form_fields import PROJECTS, FilesRule, files_field, task_field
 from engine.records import Event
+from engine.records.frozen import Form
 from engine.runtime.activity import Activity
 from engine.statechart.deliverables import Deliverables
 from engine.statechart.edges import edge

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from engine.agents.spec import Role
+from engine.expressions.quoting import bullet_list, fence
 from engine.patterns.debate.config import DebateConfig
-from engine.patterns.debate.quoting import bullet_list, fence
 from engine.patterns.debate.records import SYNTHESIZER, DebateMemory, Utterance
 
 MAX_POINTS = 20

@@ -8,12 +8,13 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
+from engine.charts.seats import Action, Seat, seat_inputs
 from engine.patterns.debate.candidate_names import resolve_name, resolve_names
 from engine.patterns.debate.position_parser import parse_position
 from engine.patterns.debate.records import Answer, DebateMemory, LineComment, Position, Verdict
-from engine.patterns.form_fields import Form, LongText
-from engine.patterns.seats import Action, Seat, seat_inputs
+from engine.patterns.form_fields import LongText
 from engine.records import Event
+from engine.records.frozen import Form
 from engine.statechart.decision_cache import CallbackContext
 
 OPTIONAL_GROUP: dict[str, Any] = {'group': 'More of your position'}

@@ -11,9 +11,9 @@ from pydantic import Field, field_validator
 from engine.agents.criteria import Check, Criteria, Evidence
 from engine.errors import EngineError, WorkspaceError
 from engine.patterns.dynamic.dynamic_agent import DynamicAgent
-from engine.patterns.form_fields import Form, project_field, task_field
+from engine.patterns.form_fields import project_field, task_field
 from engine.records import Event
-from engine.records.frozen import FrozenModel
+from engine.records.frozen import Form, FrozenModel
 from engine.records.jsonable import clip
 from engine.runtime.activity import Activity
 from engine.workspace.installation import install_dependencies

@@ -14,8 +14,9 @@ from engine.agents.criteria import Criteria
 from engine.agents.spec import AgentSpec, Role
 from engine.patterns.dynamic.mode_comparison import ModeResult, compare_modes
 from engine.patterns.dynamic.phases import Phase, phase_sequence
-from engine.patterns.form_fields import Form, task_field
+from engine.patterns.form_fields import task_field
 from engine.records import Event
+from engine.records.frozen import Form
 from engine.runtime.activity import Activity
 from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.edges import edge

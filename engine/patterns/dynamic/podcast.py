@@ -14,7 +14,8 @@ from engine.agents.criteria import Check, Criteria
 from engine.agents.spec import Role
 from engine.patterns.dynamic.dynamic_agent import MODE, DynamicAgent, Mode
 from engine.patterns.dynamic.phases import Phase
-from engine.patterns.form_fields import Form, LongText, task_field
+from engine.patterns.form_fields import LongText, task_field
+from engine.records.frozen import Form
 from engine.runtime.activity import Activity
 from engine.tools.builtin.podcast import transcript_processor
 from engine.tools.builtin.writing import static_links

@@ -8,12 +8,12 @@ from typing import Any, Self
 from pydantic import Field
 
 from engine.agents.spec import Role
-from engine.patterns.form_fields import Form, task_field
+from engine.patterns.form_fields import task_field
 from engine.patterns.pipeline.callable_stage import Process, Processor
 from engine.patterns.pipeline.stage import Stage, stage
 from engine.patterns.pipeline.task_state import Draft, Review, TaskState, TaskStatus
 from engine.records import Event
-from engine.records.frozen import FrozenModel
+from engine.records.frozen import Form, FrozenModel
 from engine.statechart.edges import edge
 from engine.statechart.pattern import Pattern
 from engine.tools.artifacts import bullet

@@ -9,7 +9,8 @@ from pydantic import BaseModel, Field, ValidationInfo, field_validator
 from engine.patterns.competition import coder_seat
 from engine.patterns.competition.merging import Selection
 from engine.patterns.debate import seats
-from engine.patterns.form_fields import PROJECTS, FilesRule, Form, Input, LongText, files_field, task_field
+from engine.patterns.form_fields import PROJECTS, FilesRule, LongText, files_field, task_field
+from engine.records.frozen import Form, Input
 from engine.workspace.project import check_project
 
 PickRule = Literal['ranking', 'tests', 'person', 'model']

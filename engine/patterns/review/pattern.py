@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from engine.agents.spec import Role
+from engine.charts.seats import edges_of_all
 from engine.patterns.competition import coder, collect
 from engine.patterns.competition.coder import CoderConfig, add_version
 from engine.patterns.competition.evidence import Checks
@@ -30,7 +31,6 @@ from engine.patterns.debate.records import SYNTHESIZER, Consensus, LineComment, 
 from engine.patterns.review import chart, outcome, prompts
 from engine.patterns.review.memory import Choice, ReviewMemory
 from engine.patterns.review.parameters import INPUTS, WAIT_TEXTS, ReviewParameters
-from engine.patterns.seats import edges_of_all
 from engine.records import Event
 from engine.runtime.activity import Activity
 from engine.statechart.deliverables import Deliverables

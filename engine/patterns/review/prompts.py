@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from engine.agents.spec import Role
+from engine.expressions.quoting import RULE, bullet_list, fence
 from engine.patterns.competition.collect import (
     MAX_CHANGED,
     MAX_WORK,
@@ -14,7 +15,6 @@ from engine.patterns.competition.collect import (
 )
 from engine.patterns.competition.records import Version
 from engine.patterns.debate.prompts import WORDS
-from engine.patterns.debate.quoting import RULE, bullet_list, fence
 from engine.patterns.review.memory import Comment, ReviewMemory
 
 REVIEWER = (

@@ -11,12 +11,13 @@ from pydantic import Field, field_validator
 from engine.agents.chart import agent
 from engine.agents.spec import Role
 from engine.errors import EngineError
-from engine.patterns.form_fields import Form, task_field
+from engine.patterns.form_fields import task_field
 from engine.patterns.supervisor.collaboration import CollaborationState, SupervisorPlan, order_tasks
 from engine.patterns.supervisor.planner_seat import INPUTS, PLANNER_SEAT
 from engine.patterns.supervisor.roles import SUPERVISOR, SYNTHESIZER, WORKERS, parse_role
 from engine.patterns.supervisor.worker import worker_chart
 from engine.records import Event
+from engine.records.frozen import Form
 from engine.runtime.activity import Activity
 from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.edges import edge

@@ -8,11 +8,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field, field_validator
 
-from engine.patterns.form_fields import Form, LongText
-from engine.patterns.seats import Seat, as_agent, seat_inputs
+from engine.charts.seats import Seat, as_agent, seat_inputs
+from engine.patterns.form_fields import LongText
 from engine.patterns.supervisor.collaboration import DelegatedTask, SupervisorPlan
 from engine.patterns.supervisor.roles import SUPERVISOR, parse_role
 from engine.records import Event
+from engine.records.frozen import Form
 from engine.statechart.decision_cache import CallbackContext
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 from engine.agents.chart import agent
-from engine.patterns.seats import edges_of_all
+from engine.charts.seats import edges_of_all
 from engine.patterns.time_bounded import activities, seats
 from engine.patterns.time_bounded import agents as roles
 from engine.patterns.time_bounded.actions import endings, planning, requests, rounds, steps, verdicts

@@ -6,8 +6,9 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
-from engine.patterns.form_fields import PROJECTS, Form, Input, LongText, task_field
+from engine.patterns.form_fields import PROJECTS, LongText, task_field
 from engine.patterns.time_bounded.seats import INPUTS as SEAT_INPUTS
+from engine.records.frozen import Form, Input
 from engine.statechart.decision_cache import CallbackContext
 from engine.workspace.project import check_project
 

@@ -8,9 +8,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from engine.patterns.form_fields import Form, LongText
-from engine.patterns.seats import Action, Seat, as_agent, seat_inputs
+from engine.charts.seats import Action, Seat, as_agent, seat_inputs
+from engine.patterns.form_fields import LongText
 from engine.patterns.time_bounded.memory.schemas import PlanDraft, PlannedStep
+from engine.records.frozen import Form
 
 
 class PlanInput(Form):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel
 
+from engine.expressions.expression import Expression
 from engine.records import Event, GuardResult, StatePath
 from engine.records.document import escape_token, resolve_pointer, split_pointer
 from engine.records.jsonable import shorten
@@ -107,6 +108,10 @@ def _brief(value: Any) -> str:
 def _analyze_guard(
     pattern: Any, guard: str | Callable[..., Any], home: StatePath
 ) -> tuple[str, tuple[Access, ...]]:
+    expression = getattr(guard, 'expression', None)
+    if isinstance(expression, Expression):
+        accesses = tuple(accesses_of(expression, getattr(guard, 'variables', {})))[:MAX_VALUES]
+        return '' if expression.text == callback_name(guard) else expression.text, accesses
     analyzer, owner, event = GuardAnalyzer(pattern), Constant(pattern), PathRef('/event')
     if isinstance(guard, str):
         function = getattr(type(pattern), guard, None)
@@ -188,6 +193,59 @@ class Constant:
 
     value: Any
     named: str = ''
+
+
+IN_DATA = ('output', 'text', 'error', 'model')
+"""Names in the expressions of chart files that stand for a part of the event's data."""
+
+
+def accesses_of(expression: Expression, variables: Mapping[str, Any]) -> Iterator[Access]:
+    """Yield what a guard of a chart file reads, without locations that contain another of them."""
+    pointers: dict[str, Access] = {}
+    for node in _outermost(expression.tree):
+        parts = _location(node)
+        match parts:
+            case [name] if name in variables:
+                pointers[f'={name}'] = Access(named=name, value=variables[name])
+            case ['memory' | 'parameters', _, *_]:
+                pointers['/' + '/'.join(map(escape_token, parts))] = Access()
+            case ['data', *rest] | [*rest] if parts[0] in ('data', *IN_DATA):
+                pointers['/'.join(['/event/data', *map(escape_token, rest)])] = Access()
+    for pointer, access in pointers.items():
+        if access.named:
+            yield access
+        elif pointer not in ROOTS and not any(other.startswith(f'{pointer}/') for other in pointers):
+            yield Access(pointer=pointer)
+
+
+def _outermost(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the names in an expression, each with what reaches into it."""
+    if isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
+        yield node
+        while isinstance(node, ast.Attribute | ast.Subscript):
+            if isinstance(node, ast.Subscript):
+                yield from _outermost(node.slice)
+            node = node.value
+        if not isinstance(node, ast.Name):
+            yield from _outermost(node)
+    else:
+        inner = node.args if isinstance(node, ast.Call) else ast.iter_child_nodes(node)
+        for child in inner:
+            yield from _outermost(child)
+
+
+def _location(node: ast.AST) -> list[str]:
+    """Return a name and the keys that lead into it, as far as they are known."""
+    match node:
+        case ast.Name(id=name):
+            return [name]
+        case ast.Attribute(value=inner, attr=name):
+            return [*_location(inner), name]
+        case ast.Subscript(value=inner, slice=ast.Constant(value=str() | int() as key)):
+            return [*_location(inner), str(key)]
+        case ast.Subscript(value=inner):
+            return _location(inner)
+    return ['']
 
 
 class GuardAnalyzer:

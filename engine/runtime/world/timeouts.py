@@ -10,6 +10,7 @@ from engine.host.clock import HistoryClock
 from engine.records import Event, StatePath
 from engine.records.jsonable import describe_error
 from engine.runtime.activity import LiveRun
+from engine.statechart.shape_builder import callback_name
 
 TOLERANCE = 0.05
 """Seconds by which two computations of the same deadline may differ."""
@@ -154,14 +155,14 @@ class Timeouts:
 
     def _seconds(self, path: StatePath) -> float | None:
         """Return the time the pattern currently allows the state."""
-        now, state = self._clock.now(), self._run.state
+        now = self._clock.now()
         event = Event(name='', at=path, time=now, ran=self._projection.ran_at(now))
         try:
-            with state.reading():
-                seconds = getattr(state.pattern, self._chart.timed[path])(state.memory, event)
-            return None if seconds is None else float(seconds)
+            return self._chart.limit(path, self._run.state, event)
         except Exception as error:
-            problem = f'its time-out {self._chart.timed[path]!r} raised {describe_error(error)}'
+            problem = (
+                f'its time-out {callback_name(self._chart.timed[path])!r} raised {describe_error(error)}'
+            )
             self._post(Event(name='failed', at=path, data={'error': problem}))
             return None
 

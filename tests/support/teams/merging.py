@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from engine import Pattern
-from engine.patterns.form_fields import Form
+from engine.records.frozen import Form
 
 TEXT = ''.join(f'{number}\n' for number in range(30))
 ONE = TEXT.replace('3\n', 'three\n', 1).replace('25\n', 'late\n')

@@ -147,15 +147,13 @@ def _persons(pattern: Pattern, trigger: str, at: StatePath) -> Choice:
 
 
 def _limit(chart: Chart, state: RunState, path: StatePath) -> float | None:
-    name = chart.timed.get(path)
-    if name is None:
+    if path not in chart.timed:
         return chart.states[path].within
     try:
-        with state.reading():
-            seconds = getattr(state.pattern, name)(state.memory, Event(name='expired', at=path))
+        seconds = chart.limit(path, state, Event(name='expired', at=path))
     except Exception:  # The pattern's own code: what is wrong with it is noted where guards are asked.
         return None
-    return None if seconds is None else max(0.0, float(seconds))
+    return None if seconds is None else max(0.0, seconds)
 
 
 def _expired(path: StatePath, limit: float) -> dict[str, Any]:

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.expressions.quoting import fence
 from engine.patterns.debate.candidate_names import resolve_names
 from engine.patterns.debate.consensus import build_consensus, is_agreed
 from engine.patterns.debate.position_parser import parse_position
-from engine.patterns.debate.quoting import fence
 from engine.patterns.debate.records import Debate, DebateMemory, Position, Utterance
 from tests.support.teams.parallel_review import everybody, play_review, position, writing
 

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel, Field, create_model
 
-from engine.patterns.form_fields import Input
 from engine.records import Event
+from engine.records.frozen import Input
 from engine.records.message import Message
 from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.edges import edge

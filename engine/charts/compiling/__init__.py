@@ -1,0 +1,1 @@
+"""What the parts of a chart file become: records, guards, actions, templates, states."""

@@ -1,0 +1,165 @@
+"""Language: expressions, templates and values of one chart file, compiled with its names."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from engine.charts.compiling.scope import NAMES
+from engine.charts.compiling.templates import compile_template, is_template
+from engine.charts.format import ChartFile
+from engine.charts.reading import Place
+from engine.expressions.compiler import Compiler, Defined, Evaluation, ExpressionError, Part
+from engine.expressions.expression import Expression, parse_expression
+from engine.statechart.memory import Memory
+
+MAX_INLINE = 200
+"""Maximum number of characters of a guard without a name: it is its own name in journals and diagrams."""
+LOOP = re.compile(r'\s*([a-z][a-z0-9_]*)\s+in\s+(.+)', re.DOTALL)
+
+Local = tuple[str, ...]
+"""The variables at a place of a file."""
+Names = Sequence[str]
+"""The names that can be used there."""
+
+
+class Note(Protocol):
+    """Notes a problem at a place in the file, or in a line of the text there."""
+
+    def __call__(self, path: Place, problem: str, inner: int = 1) -> None:
+        """Note it."""
+
+
+def nothing(run: Evaluation) -> Any:
+    """Stand in for an expression that could not be parsed; the file is refused."""
+    return None
+
+
+class Language:
+    """Compiles what a chart file says in expressions and templates.
+
+    Args:
+        file: the chart file.
+        memory: its memory.
+        note: notes what is wrong.
+    """
+
+    def __init__(self, file: ChartFile, memory: type[Memory], note: Note) -> None:
+        self.file, self.memory, self.note = file, memory, note
+        self.reads: set[str] = set()
+        """The fields of memory that are read."""
+        self.writes: set[str] = set()
+        """Those that are written."""
+        self.used: set[str] = set()
+        """The names that are used."""
+        self.defined: dict[str, Defined] = {}
+
+    def expression(
+        self, text: str, path: Place, local: Local = (), names: Names = tuple(NAMES)
+    ) -> Expression | None:
+        """Return an expression; None, and a problem, if it is wrong."""
+        try:
+            expression = parse_expression(text, names, local, self._defined_for(names))
+        except ExpressionError as error:
+            self.note(path, str(error), error.line)
+            return None
+        self._check(expression.tree, path, expression.fields)
+        self.used |= expression.names
+        return expression
+
+    def part(self, text: str, path: Place, local: Local = (), names: Names = tuple(NAMES)) -> Part:
+        """Return what computes an expression."""
+        expression = self.expression(text, path, local, names)
+        return expression.part if expression else nothing
+
+    def template(self, text: str, path: Place, local: Local = (), names: Names = tuple(NAMES)) -> Part:
+        """Return what gives the text of a template."""
+        if not is_template(text):
+            return lambda run: text
+        try:
+            part, reader = compile_template(text, names, local, self._defined_for(names))
+        except ExpressionError as error:
+            self.note(path, str(error), error.line)
+            return nothing
+        for tree in reader.trees:
+            self._check(tree, path, reader.compiler.fields)
+        self.used |= reader.compiler.names
+        return part
+
+    def define(self) -> None:
+        """Compile the names that the file defines, each of which may use those before it."""
+        for name, value in self.file.define.items():
+            self.check_variable(name, ('define', name))
+            self.used = set()
+            part = self.value(value, ('define', name))
+            self.defined[name] = Defined(part, frozenset(self.used))
+
+    def _defined_for(self, names: Names) -> Mapping[str, Defined]:
+        """Return the defined names that can be used beside these: they stand for parts of a run."""
+        return self.defined if 'memory' in names else {}
+
+    def value(self, value: Any, path: Place, local: Local = (), names: Names = tuple(NAMES)) -> Part:
+        """Return what computes a value: of a text, an expression, or a template if it has `{{`.
+
+        A mapping with only `text` is a text, which may be a template too.
+        """
+        if isinstance(value, str):
+            read = self.template if is_template(value) else self.part
+            return read(value, path, local, names)
+        if isinstance(value, list):
+            items = [self.value(item, (*path, number), local, names) for number, item in enumerate(value)]
+            return lambda run: [item(run) for item in items]
+        if isinstance(value, Mapping) and value.keys() == {'text'} and isinstance(value['text'], str):
+            return self._text(value['text'], (*path, 'text'), local, names)
+        if isinstance(value, Mapping):
+            fields = {name: self.value(item, (*path, name), local, names) for name, item in value.items()}
+            return lambda run: {name: item(run) for name, item in fields.items()}
+        return lambda run: value
+
+    def _text(self, text: str, path: Place, local: Local, names: Names) -> Part:
+        root, *inside = re.split(r'[.[]', text)
+        if text == 'text' or (inside and root in (*names, *local) and not is_template(text)):
+            self.note(path, f'is the fixed text {text!r}: write `{{{{ {text} }}}}` for the value')
+        return self.template(text, path, local, names)
+
+    def loop(
+        self, text: str, path: Place, local: Local = (), names: Names = tuple(NAMES)
+    ) -> tuple[str, Part]:
+        """Return the variable and the list of `item in list`."""
+        match = LOOP.fullmatch(text)
+        if match is None:
+            self.note(path, 'write `item in list`')
+            return 'item', nothing
+        self.check_variable(match[1], path)
+        return match[1], self.part(match[2], path, local, names)
+
+    def check_variable(self, name: str, path: Place) -> None:
+        """Note that a variable hides a name or a function, if it does."""
+        try:
+            Compiler(tuple(NAMES), defined=self.defined).check_local(name, ast.Name(id=name))
+        except ExpressionError as error:
+            self.note(path, error.problem)
+
+    def condition(self, text: str, path: Place, local: Local = ()) -> Part:
+        """Return what answers a guard by name, or an expression."""
+        named = self.file.guards.get(text.strip())
+        return self.part(named.if_, ('guards', text.strip()), ()) if named else self.part(text, path, local)
+
+    def _check(self, tree: ast.expr, path: Place, fields: Mapping[str, int]) -> None:
+        """Note names that are not there, as far as they can be known."""
+        known = self.memory.model_fields
+        for name, column in fields.items():
+            self.reads.add(name)
+            if name not in known:
+                where = f'column {column}: ' if column else ''
+                listed = ', '.join(known) or 'none'
+                self.note(path, f'{where}memory has no field {name!r}; available: {listed}')
+        for node in ast.walk(tree):
+            match node:
+                case ast.Attribute(attr=name) | ast.Subscript(slice=ast.Constant(value=str(name))):
+                    if name.startswith('_'):
+                        self.note(
+                            path, f'{name!r} cannot be used: no name of a field begins with _', node.lineno
+                        )

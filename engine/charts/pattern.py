@@ -1,0 +1,280 @@
+"""ChartPattern: the pattern that a chart file becomes; everything works with it as with one in Python."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import ValidationError
+
+from engine.agents.spec import Role
+from engine.charts.compiling.agents import AgentCompiler
+from engine.charts.compiling.fields import ChartForm, FieldTypes
+from engine.charts.compiling.language import Language
+from engine.charts.compiling.people import inputs_for_seats, seats_of
+from engine.charts.compiling.scope import DESIGN, MAX_ITEMS, MAX_STEPS, Values
+from engine.charts.compiling.states import Build, StateCompiler
+from engine.charts.compiling.steps import Action, StepCompiler
+from engine.charts.format import ChartFile
+from engine.charts.places import edge_sources, state_lines, state_places
+from engine.charts.reading import Place, Problems, Tree, read_chart
+from engine.charts.source import ChartSource
+from engine.errors import PatternError
+from engine.expressions.compiler import Evaluation, Part
+from engine.expressions.expression import compute
+from engine.expressions.values import EvaluationError, require_list
+from engine.records import Event, StatePath
+from engine.records.shape import ancestry
+from engine.statechart.pattern import Pattern
+from engine.statechart.shape_builder import walk
+
+MAX_ROLES = 200
+"""Maximum number of roles of a chart."""
+SHOWN = ('title', 'summary', 'family', 'answer', 'caveat')
+"""What a class has as an attribute if the file gives it."""
+TABLES = ('suits', 'aliases', 'panels', 'marks', 'wait_texts', 'projects')
+"""What it always has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What builds a chart for given parameters, and what runs beside it."""
+
+    states: Any
+    edges: Any
+    roles: Any
+    facts: Mapping[str, Part]
+    on_retry: Action | None
+    reads: frozenset[str]
+    """The fields of memory that expressions and templates read."""
+    writes: frozenset[str]
+    """Those that steps write."""
+
+    def build(self, pattern: Pattern) -> Build:
+        """Return the beginning of a chart. Raises `PatternError`."""
+        run = Build(pattern, {})
+        return Build(pattern, self.roles(run))
+
+
+class ChartPattern(Pattern, abstract=True):
+    """A pattern from a chart file."""
+
+    source: ClassVar[ChartSource]
+    file: ClassVar[ChartFile]
+    plan: ClassVar[Plan]
+
+    def facts(self, memory: Any) -> Mapping[str, Any]:
+        """Return the part of memory that the agents' tools may read."""
+        run = self._evaluation({'memory': memory})
+        return {name: compute(part, run) for name, part in self.plan.facts.items()}
+
+    def on_retry(self, memory: Any, event: Event) -> None:
+        """Do the steps for an attempt that is to be repeated."""
+        if self.plan.on_retry:
+            values = {'memory': memory, 'event': event.name, 'at': event.at, 'data': event.data}
+            more = {'error': event.data.get('error'), 'attempt': event.attempt, 'role': self._role(event.at)}
+            self.plan.on_retry.run(memory, self._evaluation({**values, **more}))
+
+    def _evaluation(self, values: Mapping[str, Any]) -> Evaluation:
+        return Evaluation(Values({'parameters': self.parameters, **values}), {}, MAX_STEPS, MAX_ITEMS)
+
+    def _role(self, path: str) -> str | None:
+        """Return the role of the agent that works in a state."""
+        states = {place: state for place, _, state in walk(self.chart_states()) if 'agent' in state}
+        roles = (str(states[at]['agent'].role) for at in ancestry(StatePath(path)) if at in states)
+        return next(roles, None)
+
+
+def _states(pattern: ChartPattern) -> Any:
+    """Build the states of a chart that depends on its parameters."""
+    return pattern.plan.states(pattern.plan.build(pattern), {})
+
+
+def _transitions(pattern: ChartPattern) -> Any:
+    """Build its transitions."""
+    return pattern.plan.edges(pattern.plan.build(pattern), {})
+
+
+def load_chart(text: str, *, name: str = '') -> type[ChartPattern]:
+    """Return the pattern that a chart file describes.
+
+    Args:
+        text: the file's text, YAML or JSON.
+        name: the chart's name, or that of its file, in which problems are; the text must name the same.
+
+    Raises:
+        InvalidInput: names the file and the line of each problem.
+    """
+    return _Loader(text, name).load()
+
+
+class _Loader:
+    def __init__(self, text: str, name: str) -> None:
+        self._text, self._name = text, name
+        self._problems = Problems(name or 'chart')
+        self._tree: Tree
+        self._file: ChartFile
+        self._records: FieldTypes
+
+    def _note(self, path: Place, problem: str, inner: int = 1) -> None:
+        self._problems.add(self._tree.line(path, inner), problem)
+
+    def load(self) -> type[ChartPattern]:
+        self._tree, data = read_chart(self._text, self._problems)
+        try:
+            self._file = ChartFile.model_validate(data)
+        except ValidationError as error:
+            for item in error.errors(include_url=False, include_context=False, include_input=False):
+                self._note(item['loc'], _problem(item))
+            self._problems.stop_if_any()
+        expected = Path(self._name).name.removesuffix('.yaml').removesuffix('.json').removesuffix('.chart')
+        if self._name and expected != self._file.chart:
+            self._note(('chart',), f'must be {expected!r}, as the file is called')
+        self._records = FieldTypes(self._file, self._note)
+        members = self._members()
+        self._problems.stop_if_any()
+        return self._class(members)
+
+    def _members(self) -> dict[str, Any]:
+        """Return the attributes of the class, noting what is wrong."""
+        file, records = self._file, self._records
+        memory: Any = records.memory(with_seats=bool(seats_of(file)))
+        parameters = records.model('Parameters', file.parameters, ('parameters',), ChartForm, 'parameters')
+        for name in file.records:
+            records.record(name, ('records', name))
+        language = Language(file, memory, self._note)
+        language.define()
+        steps = StepCompiler(language, self._tree.line)
+        states = StateCompiler(language, steps, AgentCompiler(steps, records.record))
+        build_states = states.states(file.states, ('states',), ())
+        build_edges = states.edges(file.transitions, ('transitions',), (), file.states)
+        roles = self._roles(language, states)
+        facts = {name: language.value(value, ('facts', name)) for name, value in file.facts.items()}
+        on_retry = steps.action(file.on_retry, ('on_retry',))
+        for name, listed in file.actions.items():
+            if name not in steps.used:
+                steps.steps(listed, ('actions', name), ())
+        for name, guard in file.guards.items():
+            language.expression(guard.if_, ('guards', name))
+        inputs = {
+            trigger: records.model('Input', fields, ('inputs', trigger), ChartForm, trigger)
+            for trigger, fields in file.inputs.items()
+        }
+        plan = Plan(
+            states=build_states,
+            edges=build_edges,
+            roles=roles,
+            facts=facts,
+            on_retry=on_retry,
+            reads=frozenset(language.reads),
+            writes=frozenset(language.writes),
+        )
+        digest = hashlib.sha256(self._text.encode()).hexdigest()[:12]
+        return {
+            'name': file.chart,
+            'version': digest,
+            'initial': file.initial,
+            **{part: value for part in SHOWN if (value := getattr(file, part))},
+            **{part: value for part in TABLES if (value := getattr(file, part))},
+            'words': _words(file, states.guards.keys() - file.guards.keys()),
+            'inputs': inputs_for_seats(file) | inputs,
+            'Memory': memory,
+            'Parameters': parameters,
+            'plan': plan,
+            'file': file,
+            'source': ChartSource(
+                text=self._text,
+                digest=digest,
+                lines=dict(self._tree.lines()),
+                states=state_lines(file, self._tree),
+                edges=tuple(edge_sources(file, self._tree)),
+            ),
+            'varies': states.varies,
+        }
+
+    def _roles(self, language: Language, states: StateCompiler) -> Any:
+        """Return what builds the roles for the parameters."""
+        builders = []
+        for key, role in self._file.roles.items():
+            at, local = ('roles', key), ()
+            loop = None
+            if role.for_ is not None:
+                states.varies = True
+                loop = language.loop(role.for_, (*at, 'for'), (), DESIGN)
+                local = (loop[0],)
+            parts = [
+                language.template(text, (*at, part), local, DESIGN)
+                for part, text in (
+                    ('name', role.name or key),
+                    ('title', role.title),
+                    ('instructions', role.instructions),
+                )
+            ]
+            builders.append((role, loop, parts))
+
+        def build(run: Build) -> dict[str, Role]:
+            roles: dict[str, Role] = {}
+            for role, loop, parts in builders:
+                items = [None] if loop is None else require_list(run.compute(loop[1], {}) or [])
+                for item in items[:MAX_ROLES]:
+                    variables = {} if loop is None else {loop[0]: item}
+                    name, title, instructions = (str(run.compute(part, variables)) for part in parts)
+                    title = title or name.replace('_', ' ').replace('-', ' ').capitalize()
+                    roles[name] = Role(name=name, title=title, instructions=instructions, tools=role.tools)
+            return roles
+
+        return build
+
+    def _class(self, members: dict[str, Any]) -> type[ChartPattern]:
+        varies = members.pop('varies')
+        members |= {'__module__': __name__, '__doc__': members.get('summary', '')}
+        try:
+            if varies:
+                members |= {'states': _states, 'transitions': _transitions}
+            else:
+                plan: Plan = members['plan']
+                run = plan.build(Pattern())
+                members |= {'states': plan.states(run, {}), 'transitions': plan.edges(run, {})}
+            return type('Chart', (ChartPattern,), members)
+        except PatternError as error:
+            self._note(self._place(error.where, members['source']), error.problem)
+        except EvaluationError as error:
+            self._note(('states',), f'the chart cannot be drawn with default parameters: {error}')
+        self._problems.stop_if_any()
+        raise AssertionError  # A problem was noted.
+
+    def _place(self, where: str, source: ChartSource) -> Place:
+        """Return the place in the file that a pattern's error is about."""
+        quoted = where.split("'")[1::2]
+        if where.startswith('state ') and quoted:
+            return next(
+                (at for path, at in state_places(self._file) if fnmatchcase(quoted[0], path)), ('states',)
+            )
+        if where.startswith('trigger '):
+            for edge in source.edges:
+                if edge.trigger == quoted[0] and (len(quoted) < 2 or quoted[1] in edge.sources):
+                    return ('transitions', edge.index) if not edge.scope else ('states',)
+        return tuple(where.split('.')) if where else ('chart',)
+
+
+def _problem(item: Any) -> str:
+    """Return a problem that pydantic found, in words."""
+    match item['type']:
+        case 'extra_forbidden':
+            return f'there is no field {item["loc"][-1]!r} here'
+        case 'missing':
+            return f'{item["loc"][-1]!r} is missing'
+        case 'string_pattern_mismatch':
+            return 'a name has lower-case letters, digits and "_", and begins with a letter'
+    return str(item['msg'].removeprefix('Value error, '))
+
+
+def _words(file: ChartFile, inline: Collection[str]) -> dict[str, Any]:
+    """Return the guards in words; one without a name is its own text."""
+    texts = {name: name.replace('memory.', '') for name in inline}
+    named = {name: guard.words for name, guard in file.guards.items() if guard.words is not None}
+    return {**{name: (text, f'not ({text})') for name, text in texts.items()}, **file.words, **named}

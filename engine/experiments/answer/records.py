@@ -120,7 +120,7 @@ class Comparison:
     """From `low` to `high`: 95 % bootstrap interval of the difference."""
     high: float | None = None
     p: float | None = None
-    """How often chance alone would give such a difference, valid at any time if `settled`; None while open."""
+    """How often chance alone gives such a difference, valid at any time if `settled`; None while open."""
     adjusted_p: float | None = None
     """The same for all variants together (Holm)."""
     settled: bool = False

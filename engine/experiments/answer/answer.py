@@ -11,11 +11,11 @@ from engine.experiments.answer.levels import alpha_at_end, holm
 from engine.experiments.answer.records import (
     Answer,
     CellResult,
-    Comparison,
     Design,
     Measure,
     ScoreSummary,
     Standing,
+    VariantComparison,
     VariantSummary,
 )
 from engine.experiments.answer.sequential import EarlyStop
@@ -96,7 +96,7 @@ class _Comparer:
             for cell in cells:
                 self._early.add(cell)
 
-    def compare_all(self) -> list[Comparison]:
+    def compare_all(self) -> list[VariantComparison]:
         """Return the comparison of each variant."""
         from engine.experiments.answer.paired import chance
 
@@ -110,7 +110,7 @@ class _Comparer:
         comparisons = []
         for index, (variant, differences) in enumerate(pairs.items()):
             p = (early, holm(early)) if variant in settled else (at_end, adjusted)
-            item = Comparison(
+            item = VariantComparison(
                 measure=self._measure.name,
                 variant=variant,
                 cases=len(differences),
@@ -124,7 +124,7 @@ class _Comparer:
             comparisons.append(self._judge(item, differences) if differences else item)
         return comparisons
 
-    def _judge(self, item: Comparison, differences: Sequence[float]) -> Comparison:
+    def _judge(self, item: VariantComparison, differences: Sequence[float]) -> VariantComparison:
         from engine.experiments.answer.paired import cases_needed, interval
 
         low, high = interval(differences)

@@ -47,8 +47,8 @@ def result_lines(result: ExperimentResult) -> Iterator[str]:
 def junit_of(result: ExperimentResult, fail_under: float | None, about: str = '') -> bytes:
     """Return a JUnit report: a suite for each variant, with a test for each run.
 
-    A failed run is an error, and one without a score is skipped. Of the variant `about`, by default the first,
-    one whose score is worse than `fail_under` has failed.
+    A failed run is an error, and one without a score is skipped. Of the variant `about`, by default the
+    first, one whose score is worse than `fail_under` has failed.
     """
     root = ET.Element('testsuites', name=_text(result.experiment.name))
     for variant in result.experiment.variants:

@@ -12,10 +12,10 @@ from engine.experiments.answer.levels import alpha_at_end, holm
 from engine.experiments.answer.records import (
     Answer,
     CellResult,
-    Comparison,
     Design,
     Measure,
     ScoreSummary,
+    VariantComparison,
     VariantSummary,
 )
 from engine.experiments.answer.sequential import EarlyStop
@@ -118,7 +118,7 @@ class _Comparer:
             for cell in cells:
                 self._early.add(cell)
 
-    def compare_all(self) -> list[Comparison]:
+    def compare_all(self) -> list[VariantComparison]:
         """Return the comparison of each variant."""
         pairs = {variant: self._differences(variant) for variant in self._design.variants}
         settled = self._early.settled
@@ -137,7 +137,7 @@ class _Comparer:
         for index, variant in enumerate(pairs):
             p_values, adjusted = by_time[variant in settled]
             concluded = variant in ended & weighed.keys()
-            item = Comparison(
+            item = VariantComparison(
                 measure=self._measure.name,
                 variant=variant,
                 cases=len(pairs[variant]),
@@ -153,7 +153,9 @@ class _Comparer:
             comparisons.append(item)
         return comparisons
 
-    def _judge(self, item: Comparison, differences: Sequence[float], weighed: Weighed) -> Comparison:
+    def _judge(
+        self, item: VariantComparison, differences: Sequence[float], weighed: Weighed
+    ) -> VariantComparison:
         """Return a comparison with its difference, and its standing if it is not open."""
         from engine.experiments.answer.paired import cases_needed
 

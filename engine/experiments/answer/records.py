@@ -106,7 +106,7 @@ class VariantSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class VariantComparison:
     """A variant against the base by one measure, over the cases that both were scored on."""
 
     measure: str
@@ -169,7 +169,7 @@ class Answer:
 
     variants: tuple[VariantSummary, ...]
     """The base first."""
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[VariantComparison, ...]
     """By measure, the main one first, then by variant. P values are adjusted within a measure."""
     front: tuple[str, ...]
     """The variants than which no other is both better and cheaper, the cheapest first (Pareto front)."""

@@ -146,10 +146,10 @@ class _Loader:
         parameters = records.model('Parameters', file.parameters, ('parameters',), ChartForm, 'parameters')
         for name in file.records:
             records.record(name, ('records', name))
-        language = Language(file, memory, self._note)
+        language = Language(file, memory, parameters, self._note)
         language.define()
         steps = StepCompiler(language, self._tree.line)
-        states = StateCompiler(language, steps, AgentCompiler(steps, records.record))
+        states = StateCompiler(language, steps, records.record, AgentCompiler(steps))
         build_states = states.states(file.states, ('states',), ())
         build_edges = states.edges(file.transitions, ('transitions',), (), file.states)
         roles = self._roles(language, states)
@@ -173,7 +173,7 @@ class _Loader:
             reads=frozenset(language.reads),
             writes=frozenset(language.writes),
         )
-        digest = hashlib.sha256(self._text.encode()).hexdigest()[:12]
+        digest = hashlib.sha256(self._text.encode(errors='replace')).hexdigest()[:12]
         return {
             'name': file.chart,
             'version': digest,

@@ -84,14 +84,18 @@ class AgentCompiler:
 
     Args:
         steps: compiles its actions.
-        record: returns the record with a name, noting a place if there is none.
     """
 
-    def __init__(self, steps: StepCompiler, record: Callable[[str, Place], type[BaseModel]]) -> None:
-        self._language, self._steps, self._record = steps.language, steps, record
+    def __init__(self, steps: StepCompiler) -> None:
+        self._language, self._steps = steps.language, steps
 
     def compile(
-        self, state: State, path: Place, local: Local, actions: Mapping[str, Action | None]
+        self,
+        state: State,
+        path: Place,
+        local: Local,
+        actions: Mapping[str, Action | None],
+        output: type[BaseModel] | None,
     ) -> BuildAgent:
         """Return what builds the state."""
         language, spec = self._language, state.agent
@@ -111,7 +115,6 @@ class AgentCompiler:
         prompt = language.template(state.prompt, (*path, 'prompt'), local)
         cast = language.part(spec.cast or 'null', (*at, 'cast'), local)
         visit = language.part(spec.visit or '1', (*at, 'visit'), local)
-        output = self._record(state.output, (*path, 'output')) if state.output else None
         until = self._criteria(spec.until, (*at, 'until')) if spec.until else None
         retry = Retry(**spec.retry.model_dump()) if spec.retry else None
         seat = state.seat

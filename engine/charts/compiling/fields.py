@@ -77,7 +77,7 @@ class FieldTypes:
 
     def __init__(self, file: ChartFile, note: Note) -> None:
         self._file, self._note = file, note
-        self._language = Language(file, Memory, note)
+        self._language = Language(file, Memory, ChartForm, note)
         self._records: dict[str, type[BaseModel]] = {}
         self._open: list[str] = []
 

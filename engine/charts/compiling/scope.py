@@ -16,6 +16,8 @@ MAX_STEPS = 50_000
 """Maximum number of parts that a guard, the steps of an action or a template evaluate."""
 MAX_ITEMS = 500_000
 """Maximum number of values that they inspect."""
+MAX_WRITTEN = 1_000_000
+"""Maximum number of characters that the steps of an action write, and that a text has."""
 
 NAMES: Mapping[str, str] = {
     'memory': 'what the run remembers: memory.drafts[-1].text',
@@ -127,7 +129,7 @@ class Values:
 
 def evaluation(scope: CallbackContext, event: Event, variables: Mapping[str, Any]) -> Evaluation:
     """Return what a guard, an action or a template is evaluated with."""
-    return Evaluation(ChartContext(scope, event), dict(variables), MAX_STEPS, MAX_ITEMS)
+    return Evaluation(ChartContext(scope, event), dict(variables), MAX_STEPS, MAX_ITEMS, MAX_WRITTEN)
 
 
 def design_time(pattern: Pattern, variables: Mapping[str, Any]) -> Evaluation:

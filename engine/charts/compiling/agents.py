@@ -31,7 +31,8 @@ from engine.statechart.shape_builder import listify
 EVIDENCE = ('artifacts', 'text')
 """The names in a criterion of an agent's work."""
 Think = Callable[[CallbackContext, Activity], Awaitable[dict[str, Any]]]
-Roles = Mapping[str, Role]
+Roles = Mapping[str, tuple[Role, ...]]
+"""By name; and all roles that one of the file stands for, by its name there."""
 BuildAgent = Callable[[str, Roles, Any, Mapping[str, Any]], dict[str, Any]]
 """Builds an agent's state from its name, the roles, its time limit and the variables."""
 
@@ -70,6 +71,7 @@ class Cast:
     """Picks the role of an agent that may play several."""
 
     def __init__(self, role: Part, visit: Part, variables: Mapping[str, Any]) -> None:
+        self.__name__ = 'cast'
         self._role, self._visit, self._variables = role, visit, variables
 
     def __call__(self, scope: CallbackContext, event: Event) -> RoleAssignment:
@@ -133,7 +135,8 @@ class AgentCompiler:
 
         def build(name: str, roles: Roles, within: Any, variables: Mapping[str, Any]) -> dict[str, Any]:
             run = Evaluation(Values({}), dict(variables), MAX_STEPS, MAX_ITEMS)
-            wanted = [find_role(roles, str(compute(part, run)), name) for part in (several or [role])]
+            names = [str(compute(part, run)) for part in (several or [role])]
+            wanted = [role for each in names for role in find_roles(roles, each, name)]
             built = agent(
                 name,
                 wanted if several else wanted[0],
@@ -185,8 +188,8 @@ class AgentCompiler:
         return Criteria(**given, checks=tuple(checks))
 
 
-def find_role(roles: Roles, name: str, state: str) -> Role:
-    """Return the role with a name. Raises `PatternError`."""
+def find_roles(roles: Roles, name: str, state: str) -> tuple[Role, ...]:
+    """Return the role with a name, or all that it stands for. Raises `PatternError`."""
     if name not in roles:
         listed = ', '.join(roles) or 'none'
         raise PatternError('', f'there is no role {name!r}; available: {listed}', where=f'state {state!r}')

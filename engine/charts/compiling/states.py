@@ -8,8 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from engine.agents.spec import Role
-from engine.charts.compiling.agents import AgentCompiler, BuildAgent, Limit
+from engine.charts.compiling.agents import AgentCompiler, BuildAgent, Limit, Roles
 from engine.charts.compiling.guards import Guard, compile_guard
 from engine.charts.compiling.language import Language, Local
 from engine.charts.compiling.scope import DESIGN, design_time
@@ -35,7 +34,7 @@ class Build:
     """A chart for one set of parameters."""
 
     pattern: Pattern
-    roles: Mapping[str, Role]
+    roles: Roles
     count: int = 0
 
     def compute(self, part: Part, variables: Mapping[str, Any]) -> Any:

@@ -150,7 +150,7 @@ RUNAWAYS = [
     (KEEP, f'  keep: [{{for: x in range(999), append: {{drafts: {DRAFT}}}}}, ', 'too much text'),
     (KEEP, '  keep: [{for: x in range(999), do: {for: y in range(999), increment: round}}, ', 'too long'),
     (KEEP, '  keep: [{for: x in range(999), do: {set: {answer: string(memory) + string(memory)}}}, ', 'too'),
-    (KEEP, '  keep: [{for: x in range(99), increment: {round: 2 + memory.round * memory.round}}, ', 'too large'),
+    (KEEP, '  keep: [{for: x in range(99), increment: {round: 1 + memory.round * memory.round}}, ', 'large'),
     (KEEP, '  keep: [{set: {drafts: 3}}, ', 'drafts: Input should be a valid list'),
     (KEEP, "  keep: [{set: {'drafts[7].text': text}}, ", 'the list has 0 items, and none at 7'),
 ]  # fmt: skip

@@ -89,12 +89,12 @@ class UnknownPattern(EngineError):
 
 
 class UnknownVersion(UnknownPattern):
-    """The pattern has no such version any more; `today` is the one that it has."""
+    """The pattern has no such version any more, or it cannot be used; `today` is the one that it has."""
 
-    def __init__(self, name: str, version: str, today: str = '') -> None:
+    def __init__(self, name: str, version: str, today: str = '', *, problem: str = 'is gone') -> None:
         self.version, self.today = version, today
         now = f'; today it is {today}' if today else ''
-        super().__init__(name, reason=f'version {version} of {name!r} is gone{now}')
+        super().__init__(name, reason=f'version {version} of {name!r} {problem}{now}')
 
 
 class UnknownRun(EngineError):

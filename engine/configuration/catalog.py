@@ -52,6 +52,22 @@ class Versioned(Protocol):
         """Its version; '' is any."""
 
 
+class Charts(Protocol):
+    """The versions of patterns that are chart files."""
+
+    def has(self, name: str) -> bool:
+        """Whether there is a chart of this name, or was."""
+
+    def find(self, name: str, version: str) -> type[Pattern] | None:
+        """Return a version of a chart, None if it is not there. Raises `UnknownVersion`: it is of no use."""
+
+    def number(self, name: str, version: str) -> int:
+        """Return the number of a version; 0 if it is not known."""
+
+    def kept(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the versions of each chart, the newest first."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Catalog:
     """The available patterns, models and tools, by name."""
@@ -69,6 +85,8 @@ class Catalog:
     """External agents."""
     mcp: McpServers = field(init=False)
     """MCP servers; their tools appear in `tools` once they have been listed."""
+    charts: Charts | None = None
+    """The chart files on this machine; they add themselves."""
 
     def __post_init__(self) -> None:
         for pattern in self.patterns.values():
@@ -140,15 +158,18 @@ class Catalog:
         Raises:
             UnknownPattern: `UnknownVersion` if it no longer has that version.
         """
-        today = self._today(name)
-        if version and version != today.version:
-            raise UnknownVersion(name, version, today.version)
-        return today
+        today = self.patterns.get(name)
+        if version and (today is None or version != today.version):
+            if self.charts and (earlier := self.charts.find(name, version)):
+                return earlier
+            raise UnknownVersion(name, version, self._today(name).version)
+        return self._today(name)
 
     def pattern_of(self, run: Versioned) -> type[Pattern]:
         """Return the pattern that a run goes on with: of its own version, if that is still there.
 
-        A pattern in Python has only today's code, which then takes the place of the run's.
+        A pattern in Python has only today's code, which then takes the place of the run's. The versions of a
+        chart are kept, so that nothing takes the place of one that is gone.
 
         Raises:
             UnknownPattern
@@ -156,6 +177,8 @@ class Catalog:
         try:
             return self.pattern(run.pattern, run.version)
         except UnknownVersion:
+            if self.charts and self.charts.has(run.pattern):
+                raise
             return self._today(run.pattern)
 
     def find_of(self, run: Versioned) -> type[Pattern] | None:
@@ -183,13 +206,13 @@ class Catalog:
         except UnknownPattern:
             return None
 
-    def draw(self, pattern: str, parameters: Mapping[str, Any] | None = None) -> Shape:
+    def draw(self, pattern: str, parameters: Mapping[str, Any] | None = None, version: str = '') -> Shape:
         """Build the chart a run of the pattern would have; omitted parameters take their defaults.
 
         Raises:
             UnknownPattern, InvalidInput
         """
-        return build_shape(self.pattern(pattern).sample(parameters))
+        return build_shape(self.pattern(pattern, version).sample(parameters))
 
     def add(self, pattern: type[Pattern]) -> None:
         """Add a pattern. Raises `PatternError` if its name is in use."""

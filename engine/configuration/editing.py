@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -15,6 +13,7 @@ from tomlkit.items import Item, Key, Table, Whitespace
 
 from engine.configuration.loading import check_configuration
 from engine.errors import EngineError
+from engine.host.replacing import replace_file
 
 Kind = Literal['endpoints', 'mcp']
 """Kinds of sections: model endpoints or MCP servers."""
@@ -147,14 +146,6 @@ def _write(path: Path, document: tomlkit.TOMLDocument) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         target = path.resolve()
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix='.endpoints-')
-        try:
-            with os.fdopen(handle, 'w', encoding='utf-8') as file:
-                file.write(text)
-            os.chmod(temporary, mode)
-            os.replace(temporary, target)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        replace_file(target, text.encode(), mode=mode)
     except OSError as error:
         raise EngineError(f'{path} cannot be written: {error.strerror or error}') from None

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
-import os
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from engine.host.replacing import locked, replace_file
 
 
 def read_private(path: Path) -> dict[str, Any]:
@@ -30,21 +28,12 @@ def change_private(path: Path, changes: Mapping[str, Any]) -> dict[str, Any]:
     if not path.parent.exists() and all(value is None for value in changes.values()):
         return {}  # there is nothing to remove
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with _locked(path.parent):
+    with locked(path.parent):
         before = _read(path)
         values = {name: value for name, value in {**before, **changes}.items() if value is not None}
         if values == before:
             return values
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f'.{path.name}-')  # of mode 0600
-        try:
-            with os.fdopen(handle, 'w', encoding='utf-8') as file:
-                json.dump(values, file)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        replace_file(path, json.dumps(values).encode())
     return values
 
 
@@ -58,14 +47,3 @@ def _read(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise OSError(errno.EINVAL, 'it is not a JSON object', str(path))
     return content
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Exclude other threads and processes: the folder is locked, as a file in it is replaced."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)

@@ -1,6 +1,14 @@
 """Operations: what callers may do, declared once; guards, routes, clients and audit derive from it."""
 
+from engine.operations.charting import ChartCheck, Charting
 from engine.operations.connections import Agents, Endpoints, McpServers
+from engine.operations.experimenting import (
+    Datasets,
+    Experimenting,
+    ExperimentResult,
+    result_of,
+    run_experiment,
+)
 from engine.operations.forking import Forking
 from engine.operations.reading import Checking, Reading
 from engine.operations.rehearsing import Rehearsing
@@ -21,8 +29,13 @@ __all__ = [
     'NO_DATA',
     'Agents',
     'Annotating',
+    'ChartCheck',
+    'Charting',
     'Checking',
+    'Datasets',
     'Endpoints',
+    'ExperimentResult',
+    'Experimenting',
     'Files',
     'Forking',
     'McpServers',
@@ -38,4 +51,6 @@ __all__ = [
     'operation',
     'operations_of',
     'parts_of',
+    'result_of',
+    'run_experiment',
 ]

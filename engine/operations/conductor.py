@@ -11,6 +11,7 @@ from engine.experiments.records import Experiment
 from engine.history.bundle.importer import Imported
 from engine.host.clock import Clock
 from engine.journal.retention_policy import Retention
+from engine.operations.charting import Charting
 from engine.operations.connections import Agents, Endpoints, McpServers
 from engine.operations.experimenting import Datasets, Experimenting, ExperimentResult
 from engine.operations.forking import Forking
@@ -78,6 +79,10 @@ class Conductor(Reading, Steering, Forking, Annotating, Retaining, Checking, Reh
     @property
     def agents(self) -> Agents:
         """Coding agents that can take the place of a model."""
+
+    @property
+    def charts(self) -> Charting:
+        """The charts that are files, and their versions."""
 
     @property
     def workspaces(self) -> Files:

@@ -13,7 +13,7 @@ from engine.journal.projection import RunProjection
 from engine.journal.protocol import Journal
 from engine.models.protocol import Model
 from engine.models.recording.recorded_call import RecordedCall
-from engine.records import DeltaKind, Event, RunInfo, StatePath
+from engine.records import DeltaKind, Event, RunId, RunInfo, StatePath
 from engine.records.frozen import fast_init
 from engine.records.shape import parent_of
 from engine.runtime.fair_scheduler import FairScheduler
@@ -31,6 +31,42 @@ from engine.workspace.workspaces import Workspaces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BaseChart:
+    """A chart, or a pattern put as one, to be changed."""
+
+    text: str
+    version: str = ''
+    """What it is saved over; '' if it cannot be, as a pattern in Python."""
+    notes: tuple[str, ...] = ()
+    """What of it the text does not say."""
+
+
+class ChartDesk(Protocol):
+    """What a run that writes charts needs: earlier charts, what went wrong in a run, and where to save."""
+
+    async def base(self, name: str) -> BaseChart:
+        """Return the chart or pattern with this name. Raises `EngineError`."""
+
+    async def trouble(self, run: RunId, reader: str) -> str:
+        """Return what went wrong in a run, for an account. Raises `EngineError`: it may not see the run."""
+
+    async def objection(self, name: str, base: str) -> str:
+        """Return why a chart cannot be saved under a name over the version `base`; '' if it can."""
+
+    async def save(self, name: str, text: str, *, base: str, author: str, note: str) -> str:
+        """Save a chart over the version `base`, '' for a new one.
+
+        Saving the same text again changes nothing.
+
+        Returns:
+            Its version; '' if this program keeps no charts.
+
+        Raises:
+            EngineError: it is wrong, or somebody has changed the chart since.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
     """Everything outside a run that its activities may use."""
 
@@ -45,6 +81,8 @@ class Services:
     sessions: LiveSessions = field(default_factory=LiveSessions)
     """Sessions with external agents."""
     sandbox: Sandbox = field(default_factory=Sandbox)
+    desk: ChartDesk | None = None
+    """Where charts are kept; None if this program keeps none."""
     redact: Callable[[Any], Any] = lambda value: value
     """Removes secrets from a JSON value; applied to activities' results and errors before journaling."""
     private_addresses: bool = False

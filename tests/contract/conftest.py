@@ -11,6 +11,7 @@ import pytest
 from fastapi import FastAPI
 
 from engine import Conductor, LocalConductor
+from engine.charts.library import ChartLibrary
 from engine.journal import MemoryJournal
 from tests.support.api import serve_api, serve_app
 from tests.support.harness import FakeModel, Lone, catalog, pipeline_reply
@@ -28,6 +29,7 @@ def model() -> FakeModel:
 async def local_conductor(model: FakeModel, tmp_path: Path) -> AsyncIterator[Conductor]:
     """The conductor that executes the runs."""
     own_catalog = catalog(model, Lone)
+    ChartLibrary(own_catalog, tmp_path / 'charts')
     async with LocalConductor(
         MemoryJournal(), catalog=own_catalog, workspaces=tmp_path / 'files'
     ) as conductor:

@@ -16,8 +16,11 @@ from engine.history import program_version
 from engine.operations import (
     Agents,
     Annotating,
+    Charting,
     Checking,
+    Datasets,
     Endpoints,
+    Experimenting,
     Forking,
     McpServers,
     Merging,
@@ -83,6 +86,7 @@ LOGINS: Mapping[str, Any] = {
 ROUTES = (
     patterns.router,
     derived_routes(Rehearsing, conductor_of, 'Patterns'),
+    derived_routes(Charting, lambda connection: conductor_of(connection).charts, 'Charts'),
     launch.router,
     runs.router,
     derived_routes(Reading, conductor_of, 'Runs'),
@@ -93,6 +97,8 @@ ROUTES = (
     derived_routes(Merging, lambda connection: conductor_of(connection).merging, 'Merging'),
     history.router,
     derived_routes(Checking, conductor_of, 'History'),
+    derived_routes(Datasets, lambda connection: conductor_of(connection).datasets, 'Experiments'),
+    derived_routes(Experimenting, lambda connection: conductor_of(connection).experiments, 'Experiments'),
     maintenance.router,
     derived_routes(Annotating, conductor_of, 'Notes'),
     derived_routes(Retaining, conductor_of, 'Retention'),

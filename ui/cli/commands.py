@@ -133,6 +133,20 @@ PANELS: dict[str, dict[str, Verb | Noun]] = {
                 'test': 'execution.breakpoints:test',
             },
         ),
+        'experiment': Noun(
+            'Run variants of a workflow on the same cases, and see which is better.',
+            {
+                'run': 'services.experiment:run',
+                'list': 'services.experiment:list_experiments',
+                'show': 'services.experiment:show',
+                'pause': 'services.experiment:pause',
+                'resume': 'services.experiment:resume',
+                'cancel': 'services.experiment:cancel',
+                'rescore': 'services.experiment:rescore',
+                'mark': 'services.experiment:mark',
+                'remove': 'services.experiment:remove',
+            },
+        ),
         'test': Noun(
             'Save runs as tests, and check the patterns with them.',
             {'save': 'history.check:save', 'check': 'history.check:check'},
@@ -149,8 +163,18 @@ PANELS: dict[str, dict[str, Verb | Noun]] = {
             },
         ),
         'chart': Noun(
-            'Write patterns as chart files.',
-            {'schema': 'catalog.chart_schema:schema'},
+            'List, check and save charts that are files, and manage their versions.',
+            {
+                'list': 'catalog.chart:list_charts',
+                'show': 'catalog.chart:show',
+                'check': 'catalog.chart:check',
+                'save': 'catalog.chart:save',
+                'versions': 'catalog.chart:versions',
+                'restore': 'catalog.chart:restore',
+                'remove': 'catalog.chart:remove',
+                'export': 'catalog.chart_export:export',
+                'schema': 'catalog.chart_schema:schema',
+            },
         ),
         'tool': Noun(
             'List and test the tools that agents can use.',

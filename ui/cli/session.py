@@ -11,6 +11,7 @@ from typing import cast, get_args
 import typer
 
 from engine import Catalog, InvalidInput
+from engine.charts.library import ChartLibrary, charts_folder
 from ui.app.settings import Settings, Storage, Synchronous
 from ui.cli.options import (
     AsJson,
@@ -71,6 +72,7 @@ class Session:
     def catalog(self) -> Catalog:
         """Patterns, tools and models, loaded when they are first used."""
         catalog = Catalog.load(self.settings.patterns, self.settings.endpoints)
+        ChartLibrary(catalog, charts_folder(), self.settings.patterns)
         for model in catalog.models.values():
             if self.pace is not None and hasattr(model, 'pace'):
                 model.pace = self.pace

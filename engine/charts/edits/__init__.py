@@ -10,8 +10,8 @@ from pydantic import Field, TypeAdapter, ValidationError
 from engine.charts.edits.adding import AddAgent, AddEdge, AddState
 from engine.charts.edits.changing import ChangeEdge, SetKey
 from engine.charts.edits.deleting import DeleteEdge, DeleteState
-from engine.charts.edits.document import Document
 from engine.charts.edits.renaming import Rename
+from engine.charts.pattern import load_chart
 from engine.errors import InvalidInput
 from engine.statechart.pattern import validation_problems
 
@@ -30,12 +30,24 @@ def parse_edit(data: Mapping[str, Any]) -> Edit:
 def edit_chart(text: str, edit: Edit) -> str:
     """Return the text of a chart after an edit; all that it does not touch stays as it is.
 
+    A chart that works still does afterwards.
+
     Raises:
         InvalidInput: why the edit cannot be applied, by field; or the line in which the text is no YAML.
     """
     edited = edit.apply(text)
-    Document(edited)
+    if (problems := _problems(edited)) and not _problems(text):
+        listed = '; '.join(f'{where.partition(":")[2]}: {problem}' for where, problem in problems.items())
+        raise InvalidInput({'edit': f'the chart would no longer work, line {listed}'})
     return edited
+
+
+def _problems(text: str) -> Mapping[str, str]:
+    try:
+        load_chart(text)
+    except InvalidInput as error:
+        return error.problems
+    return {}
 
 
 __all__ = [

@@ -6,8 +6,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from engine.charts.edits.base import ChartEdit, Name, guards, keys_of, relative
+from engine.charts.edits.base import ChartEdit, guards, keys_of, relative
 from engine.charts.edits.outline import INSIDES, EdgeText, Outline, is_empty, pair_at, value_at
+from engine.charts.format import RoleName, StateName, Trigger
 from engine.errors import InvalidInput
 from engine.records import RUN, StatePath, is_within
 from engine.records.shape import ancestry, parent_of
@@ -17,7 +18,7 @@ class AddEdge(ChartEdit):
     """Add a transition: after the others from its source, but before one that is always taken."""
 
     kind: Literal['add edge'] = 'add edge'
-    trigger: Name
+    trigger: Trigger
     source: StatePath
     dest: str = ''
     """'' leads nowhere: the state stays as it is."""
@@ -81,7 +82,7 @@ def _has_edges(outline: Outline, path: StatePath) -> bool:
 class _Addition(ChartEdit):
     """A new state."""
 
-    name: Name
+    name: StateName
     parent: StatePath = RUN
     """The state to put it in; '' is the chart."""
     position: int | None = Field(None, ge=0)
@@ -119,7 +120,7 @@ class AddState(_Addition):
     final: bool = False
     waits: str = ''
     """What it waits for from a person, if it does."""
-    trigger: Name = 'always'
+    trigger: Trigger = 'always'
     """The event of the transition out of it."""
 
     def change(self, outline: Outline) -> None:
@@ -132,8 +133,8 @@ class AddAgent(_Addition):
     """Add a state in which an agent works, and its role if that is new."""
 
     kind: Literal['add agent'] = 'add agent'
-    role: Name
-    prompt: str = ''
+    role: RoleName
+    prompt: str = 'Write the task of this agent here.'
     """Its task, a template."""
     instructions: str = ''
     """The standing instructions of its role, if that is new."""
@@ -146,5 +147,4 @@ class AddAgent(_Addition):
             keys_of(outline, RUN).add('roles', self.role, {'instructions': self.instructions})
         elif self.instructions:
             raise InvalidInput({'instructions': f'there is already a role {self.role!r}, which has its own'})
-        prompt = {'prompt': self.prompt} if self.prompt else {}
-        self.add(outline, {'agent': self.role, **prompt}, 'done')
+        self.add(outline, {'agent': self.role, 'prompt': self.prompt}, 'done')

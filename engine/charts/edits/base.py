@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
 from pydantic import Field
@@ -13,10 +13,6 @@ from engine.charts.edits.outline import Outline, is_empty, pair_at
 from engine.errors import InvalidInput
 from engine.records import StatePath
 from engine.records.frozen import FrozenModel
-from engine.statechart.validation import NAME
-
-Name = Annotated[str, Field(pattern=rf'^{NAME.pattern}$', max_length=100)]
-"""The name of a state, a role, a trigger."""
 
 CHART_ORDER = (
     'chart', 'title', 'summary', 'family', 'suits', 'aliases', 'parameters', 'records', 'inputs', 'memory',

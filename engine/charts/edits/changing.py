@@ -6,8 +6,9 @@ from typing import Any, Literal
 
 import yaml
 
-from engine.charts.edits.base import EDGE_ORDER, ChartEdit, EdgeEdit, Keys, Name, guards, keys_of, relative
+from engine.charts.edits.base import EDGE_ORDER, ChartEdit, EdgeEdit, Keys, guards, keys_of, relative
 from engine.charts.edits.outline import Outline, is_empty, value_at
+from engine.charts.format import Trigger
 from engine.errors import InvalidInput
 from engine.records import RUN, StatePath, is_within
 
@@ -19,7 +20,7 @@ class ChangeEdge(EdgeEdit):
     """
 
     kind: Literal['change edge'] = 'change edge'
-    new_trigger: Name | None = None
+    new_trigger: Trigger | None = None
     new_dest: StatePath | None = None
     conditions: tuple[str, ...] | None = None
     """Guards that must hold, by name, or expressions."""

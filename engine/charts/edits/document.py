@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from engine.charts.edits.spelling import spell, spell_entry, spell_key
-from engine.errors import InvalidInput
-from engine.models.yaml_lines import QuickLoader, read_document
+from engine.charts.reading import Problems, read_chart
 
 BLANK = re.compile(r'(?:\s|(?<=\s)#[^\n]*)*')
 """What means nothing between two tokens: white space and comments."""
@@ -30,22 +29,23 @@ class Document:
     """A text, as YAML reads it. Places in it are counted in characters."""
 
     def __init__(self, text: str) -> None:
-        """Raises `InvalidInput` if the text is not YAML or is no mapping; names the line."""
+        """Raises `InvalidInput` if the text is no YAML that a chart may be; names the line."""
         self._bom = BOM if text.startswith(BOM) else ''
         self.text = text.removeprefix(BOM)
         self._newline = '\r\n' if '\r\n' in text else '\n'
         self._pieces: list[tuple[int, int, str]] = []
-        self.root = _read(self.text)
-        self._quoted = (
-            self.root.flow_style and self.root.value[:1] != [] and self.root.value[0][0].style == '"'
-        )
+        root = read_chart(self.text, Problems('chart'))[0].root
+        assert isinstance(root, yaml.MappingNode)
+        self.root = root
+        self._quoted = bool(root.flow_style and root.value and root.value[0][0].style == '"')
 
     def apply(self) -> str:
         """Return the text with all replacements."""
         parts, at = [self._bom], 0
         for start, end, new in sorted(self._pieces, key=lambda piece: piece[:2]):
+            assert start >= at, 'two replacements overlap'
             parts += [self.text[at:start], new]
-            at = max(at, end)
+            at = end
         return ''.join([*parts, self.text[at:]])
 
     def line(self, node: yaml.Node) -> int:
@@ -200,17 +200,17 @@ class Document:
 
     def _insert_in_flow(self, entries: Sequence[Entry], index: int, text: str) -> None:
         entry = entries[min(index, len(entries) - 1)]
-        line = self._line_start(entry.start)
-        margin = self.text[line : entry.start]
-        between = f'{self._newline}{margin}' if not margin.strip() and line else ' '
-        if index < len(entries):
+        margin = self.text[self._line_start(entry.start) : entry.start]
+        has_line = not margin.strip() and self._line_start(entry.start)
+        between = f'{self._newline}{margin}' if has_line else ' '
+        before = entries[min(index, len(entries)) - 1].end if index else entry.start
+        comma = self._skip_blank(before)
+        if index == 0 or (index < len(entries) and '#' in self.text[before : entry.start]):
             self.replace(entry.start, entry.start, f'{text},{between}')
-            return
-        comma = self._skip_blank(entry.end)
-        if self.text[comma] == ',':
+        elif index >= len(entries) and self.text[comma] == ',':
             self.replace(comma + 1, comma + 1, f'{between}{text}')
         else:
-            self.replace(entry.end, entry.end, f',{between}{text}')
+            self.replace(before, before, f',{between}{text}')
 
     def _delete_in_flow(self, entries: Sequence[Entry], index: int, *, kept_before: bool) -> None:
         entry = entries[index]
@@ -242,7 +242,7 @@ class Document:
             self.replace(max(0, line - len(self._break_before(line))), after, '')
 
     def _spell(self, value: Any) -> str:
-        return spell(value, quoted=bool(self._quoted))
+        return spell(value, quoted=self._quoted)
 
     def _is_void(self, node: yaml.Node) -> bool:
         return node.start_mark.index == node.end_mark.index
@@ -275,19 +275,6 @@ class Document:
     def _skip_blank(self, index: int) -> int:
         match = BLANK.match(self.text, index)
         return match.end() if match else index
-
-
-def _read(text: str) -> yaml.MappingNode:
-    try:
-        root, _ = read_document(QuickLoader(text))
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise InvalidInput({f'line {line}': f'this is not YAML: {error.problem}'}) from None
-    except (yaml.YAMLError, ValueError) as error:
-        raise InvalidInput({'text': f'this is not YAML: {error}'}) from None
-    if not isinstance(root, yaml.MappingNode):
-        raise InvalidInput({'line 1': 'a chart is a mapping: `chart: NAME`, then its states and transitions'})
-    return root
 
 
 def _in_flow(node: yaml.Node, index: int) -> bool:

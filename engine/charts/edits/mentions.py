@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import yaml
 
-from engine.charts.edits.outline import Outline, StateText, is_empty, scalars, value_at
+from engine.charts.compiling.templates import is_template
+from engine.charts.edits.outline import Outline, is_empty, scalars, value_at
 from engine.records import RUN, StatePath
 from engine.records.shape import parent_of
 
@@ -28,9 +29,11 @@ class Mention:
     """For a state: what the name is relative to."""
     defines: bool = False
     """Whether it is here that the thing gets its name."""
+    this: str = ''
+    """For an expression that checks a record, an input or the parameters: what `this` is."""
 
 
-CHART_KEYS: dict[str, Kind] = {
+DECLARED: Mapping[str, Kind] = {
     'parameters': 'parameter',
     'memory': 'field',
     'records': 'record',
@@ -39,66 +42,82 @@ CHART_KEYS: dict[str, Kind] = {
     'actions': 'action',
 }
 """The keys of a chart whose own keys are names."""
-STEPS = ('then', 'enter', 'exit', 'on_step', 'on_retry', 'do', 'after', 'else')
+LISTED: Mapping[str, Kind] = {
+    'answer': 'field', 'caveat': 'field', 'panels': 'field', 'marks': 'field', 'projects': 'parameter',
+}  # fmt: skip
+"""The keys of a chart whose values are names."""
+KEYED: Mapping[str, Kind] = {
+    'words': 'guard', 'prose': 'record', 'checks': 'record', 'stubs': 'answerer', 'parameters': 'parameter',
+}  # fmt: skip
+"""The keys, of a chart or a scenario, whose own keys name what is declared elsewhere."""
+WITHIN: Mapping[str, Kind] = {
+    **dict.fromkeys(('if', 'unless'), 'condition'),
+    **dict.fromkeys(('when', 'cast', 'visit', 'within', 'most_visits', 'must'), 'expression'),
+    **dict.fromkeys(('prompt', 'error', 'name'), 'template'),
+    **dict.fromkeys(('role', 'roles'), 'role'),
+    'for': 'loop',
+}
+"""The keys of the parts of a chart, and what their values are."""
+STEPS = ('then', 'enter', 'exit', 'on_step', 'on_retry', 'changed', 'do', 'after', 'else')
 """The keys with actions."""
 
 
 def mentions(outline: Outline) -> Iterator[Mention]:
     """Yield all mentions."""
     root = outline.document.root
-    yield from _declarations(root)
-    yield from _display(root)
-    for _, guard in _pairs(value_at(root, 'guards')):
-        yield from _all('condition', value_at(guard, 'if') if isinstance(guard, yaml.MappingNode) else guard)
-    for _, steps in _pairs(value_at(root, 'actions')):
-        yield from _steps(steps)
+    for key, kind in DECLARED.items():
+        for name, part in _pairs(value_at(root, key)):
+            yield Mention(kind, name, defines=True)
+            yield from _declared(kind, part)
+    for key, kind in LISTED.items():
+        yield from (Mention(kind, name) for name in _scalars_in(value_at(root, key)))
+    for key in ('facts', 'prose'):
+        yield from _values(value_at(root, key))
+    for _, part in _pairs(value_at(root, 'inputs')):
+        yield from _types(part, fields=True)
+    for name, checks in _pairs(value_at(root, 'checks')):
+        yield from (replace(mention, this=name.value) for mention in _part(checks))
     yield from _steps(value_at(root, 'on_retry'))
-    yield from _keys('answerer', value_at(root, 'stubs'))
-    for scenario in _items(value_at(root, 'scenarios')):
-        yield from _keys('parameter', value_at(scenario, 'parameters'))
-        yield from _keys('answerer', value_at(scenario, 'stubs'))
+    yield from _keys(root)
     yield from _inside(root, RUN)
     for state in outline.states.values():
         yield Mention('state', state.key, scope=parent_of(state.path), defines=True)
-        yield from _state(state)
+        yield from _part(state.body)
+        yield from _all('role', value_at(state.body, 'agent'))
+        yield from _all('record', value_at(state.body, 'output'))
+        yield from _inside(state.body, state.path)
 
 
-def _declarations(root: yaml.Node) -> Iterator[Mention]:
-    """Yield the names that a chart declares, and the types of what has them."""
-    for key, kind in CHART_KEYS.items():
-        for name, _ in _pairs(value_at(root, key)):
-            yield Mention(kind, name, defines=True)
-    for key in ('memory', 'records', 'inputs'):
-        for _, record in _pairs(value_at(root, key)):
-            yield from _types(record, fields=key != 'memory')
+def _declared(kind: Kind, part: yaml.Node) -> Iterator[Mention]:
+    """Yield what is said where a name is declared."""
+    if kind in ('role', 'guard'):
+        yield from _part(part) if isinstance(part, yaml.MappingNode) else _all('condition', part)
+    elif kind == 'action':
+        yield from _steps(part)
+    else:
+        yield from _types(part, fields=kind == 'record')
 
 
-def _display(root: yaml.Node) -> Iterator[Mention]:
-    """Yield what a chart says of how its runs are shown."""
-    for key in ('answer', 'caveat'):
-        yield from _all('field', value_at(root, key))
-    for key in ('panels', 'marks'):
-        for _, parts in _pairs(value_at(root, key)):
-            yield from _all('field', parts)
-            for _, part in _pairs(parts):
-                yield from _all('field', part)
-    yield from _keys('guard', value_at(root, 'words'))
-    yield from _all('parameter', value_at(root, 'projects'))
+def _keys(root: yaml.MappingNode) -> Iterator[Mention]:
+    """Yield the names that are keys where they are not declared."""
+    for holder in (root, *_items(value_at(root, 'scenarios'))):
+        for key, kind in KEYED.items():
+            if (holder, key) != (root, 'parameters'):
+                yield from (Mention(kind, name) for name, _ in _pairs(value_at(holder, key)))
 
 
-def _state(state: StateText) -> Iterator[Mention]:
-    agent = value_at(state.body, 'agent')
-    yield from _all('role', agent)
-    for key in ('role', 'roles'):
-        yield from _all('role', value_at(agent, key) if agent else None)
-    for key, kind in (('cast', 'expression'), ('within', 'expression'), ('output', 'record')):
-        for holder in filter(None, (agent, state.body)):
-            yield from _all(kind, value_at(holder, key))  # type: ignore[arg-type]
-    yield from _all('template', value_at(state.body, 'prompt'))
-    yield from _all('loop', value_at(state.body, 'for'))
-    for key in STEPS:
-        yield from _steps(value_at(state.body, key))
-    yield from _inside(state.body, state.path)
+def _part(node: yaml.Node) -> Iterator[Mention]:
+    """Yield what a part of the chart says itself, and in the parts of it that have no names."""
+    for item in _items(node):
+        yield from _part(item)
+    for key, value in _pairs(node):
+        if key.value in STEPS:
+            yield from _steps(value)
+        elif key.value in WITHIN:
+            yield from _all(WITHIN[key.value], value)
+        elif key.value in ('agent', 'until', 'checks', 'refuse', 'seat'):
+            yield from _part(value)
+            yield from _values(value_at(value, 'output'))
 
 
 def _inside(body: yaml.Node, path: StatePath) -> Iterator[Mention]:
@@ -106,14 +125,11 @@ def _inside(body: yaml.Node, path: StatePath) -> Iterator[Mention]:
     for name in scalars(value_at(body, 'initial')):
         yield Mention('state', name, scope=path)
     for edge in _items(value_at(body, 'transitions')):
+        yield from _part(edge)
         for key in ('from', 'to'):
             for name in scalars(value_at(edge, key)):
                 if name.value not in ('*', '=') and not is_empty(name):
                     yield Mention('state', name, scope=path)
-        for key in ('if', 'unless'):
-            yield from _all('condition', value_at(edge, key))
-        for key in STEPS:
-            yield from _steps(value_at(edge, key))
 
 
 def _steps(node: yaml.Node | None) -> Iterator[Mention]:
@@ -141,40 +157,43 @@ def _step(name: str, value: yaml.Node) -> Iterator[Mention]:
             yield from _values(inner)
 
 
-def _values(node: yaml.Node) -> Iterator[Mention]:
-    """Yield the expressions in a value: a text is one, unless it is a template."""
+def _values(node: yaml.Node | None) -> Iterator[Mention]:
+    """Yield the expressions and templates in a value."""
     match node:
-        case yaml.ScalarNode(tag='tag:yaml.org,2002:str'):
-            yield Mention('expression', node)
+        case yaml.ScalarNode(tag='tag:yaml.org,2002:str', value=text):
+            yield Mention('template' if is_template(text) else 'expression', node)
         case yaml.SequenceNode(value=items):
             for item in items:
                 yield from _values(item)
-        case yaml.MappingNode(value=[(yaml.ScalarNode(value='text'), yaml.ScalarNode() as text)]):
-            yield Mention('template', text)
         case yaml.MappingNode(value=pairs):
             for _, item in pairs:
                 yield from _values(item)
 
 
-def _types(node: yaml.Node, *, fields: bool) -> Iterator[Mention]:
+def _scalars_in(node: yaml.Node | None) -> Iterator[yaml.ScalarNode]:
+    """Yield all texts in a value, without keys."""
+    if isinstance(node, yaml.ScalarNode):
+        yield node
+    for item in (*_items(node), *(value for _, value in _pairs(node))):
+        yield from _scalars_in(item)
+
+
+def _types(node: yaml.Node | None, *, fields: bool) -> Iterator[Mention]:
     """Yield the records that the type of a field, or of each field of a record, names."""
     if fields:
         for _, field in _pairs(node):
             yield from _types(field, fields=False)
         return
     yield from _all('record', node)
-    for key in ('type', 'items'):
+    for key in ('type', 'items', 'additionalProperties'):
         if (inner := value_at(node, key)) is not None:
             yield from _types(inner, fields=False)
+    yield from _types(value_at(node, 'properties'), fields=True)
 
 
 def _all(kind: Kind, node: yaml.Node | None) -> Iterator[Mention]:
     """Yield a value, or those of a list."""
     return (Mention(kind, item) for item in scalars(node))
-
-
-def _keys(kind: Kind, node: yaml.Node | None) -> Iterator[Mention]:
-    return (Mention(kind, key) for key, _ in _pairs(node))
 
 
 def _pairs(node: yaml.Node | None) -> list[tuple[yaml.Node, yaml.Node]]:

@@ -16,13 +16,13 @@ INSIDES = ('states', 'parallel')
 """The keys of a state that hold states."""
 
 
-def value_at(node: yaml.Node, key: str) -> yaml.Node | None:
+def value_at(node: yaml.Node | None, key: str) -> yaml.Node | None:
     """Return the value of a key in a mapping; None if there is none."""
     pair = pair_at(node, key)
     return pair[1] if pair else None
 
 
-def pair_at(node: yaml.Node, key: str) -> tuple[yaml.Node, yaml.Node] | None:
+def pair_at(node: yaml.Node | None, key: str) -> tuple[yaml.Node, yaml.Node] | None:
     """Return a key of a mapping with its value; None if there is none."""
     pairs = node.value if isinstance(node, yaml.MappingNode) else ()
     return next((pair for pair in pairs if pair[0].value == key), None)

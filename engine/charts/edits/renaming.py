@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, get_args
 
-from engine.charts.edits.base import ChartEdit, Name
+from pydantic import TypeAdapter, ValidationError
+
+from engine.charts.edits.base import ChartEdit
 from engine.charts.edits.mentions import Mention, Named, mentions
 from engine.charts.edits.outline import Outline
-from engine.charts.edits.words import (
-    Span,
-    Unreadable,
-    after_in,
-    fields_in_expression,
-    fields_in_template,
-    first_name,
-    path_in,
-    texts_compared,
-    texts_compared_in_template,
-)
+from engine.charts.edits.words import Span, Unreadable, fields_in, first_name, path_in, texts_compared
+from engine.charts.format import FieldName, RecordName, RoleName, StateName
 from engine.errors import InvalidInput
 
-HOLDERS = {'field': 'memory', 'parameter': 'parameters'}
+HOLDERS: Mapping[str, str] = {'field': 'memory', 'parameter': 'parameters'}
 """What the fields of each are reached by in expressions and templates."""
-NAMED_BY = {'role': 'answerer', 'guard': 'condition'}
-"""Where else the name of each may stand."""
-COMPARED = {'state': 'at', 'role': 'role'}
+COMPARED: Mapping[str, str] = {'state': 'at', 'role': 'role'}
 """The names that expressions compare with the name of a state or a role."""
+NAMED_BY: Mapping[str, str] = {'role': 'answerer', 'guard': 'condition'}
+"""What else may be the name of each."""
+NAMES: Mapping[str, Any] = {'state': StateName, 'role': RoleName, 'record': RecordName}
+"""What each may be called; others like a field."""
 
 
 class Rename(ChartEdit):
@@ -39,95 +34,72 @@ class Rename(ChartEdit):
     what: Named
     old: str
     """Its name; for a state, the path."""
-    new: Name
+    new: str
 
     def change(self, outline: Outline) -> None:
         """Rename it in all mentions."""
         found = list(mentions(outline))
-        kinds = self._kinds(found)
-        if not kinds:
+        declared = {kind: _declared(found, kind) for kind in get_args(Named)}
+        together: Sequence[Named] = tuple(HOLDERS) if self.what in HOLDERS else (self.what,)  # type: ignore[assignment]
+        if self.old not in declared[self.what]:
             raise InvalidInput({'old': f'there is no {self.what} {self.old!r} in the text'})
+        try:
+            TypeAdapter(NAMES.get(self.what, FieldName)).validate_python(self.new)
+        except ValidationError:
+            raise InvalidInput({'new': f'{self.new!r} cannot be the name of a {self.what}'}) from None
+        kinds = [kind for kind in together if self.old in declared[kind]]
         for kind in kinds:
-            self._refuse_clash(found, kind)
+            if self.new != self._last and self._around + self.new in declared[kind]:
+                raise InvalidInput({'new': f'there is already a {kind} {self._around + self.new!r}'})
         for mention in found:
+            if mention.kind == 'answerer' and self.what == 'state' and mention.node.value in declared['role']:
+                continue  # It is meant for the role.
             spans = sorted({span for kind in kinds for span in self._spans(outline, mention, kind)})
             if spans:
                 outline.document.rename(mention.node, [(*span, self.new) for span in spans])
-
-    def _kinds(self, found: Sequence[Mention]) -> list[Named]:
-        """Return what has the old name, as what is renamed: none if nothing declares it."""
-        together: tuple[Named, ...] = ('field', 'parameter') if self.what in HOLDERS else (self.what,)
-        named = [kind for kind in together if self.old in _declared(found, kind)]
-        return named if self.what in named else []
-
-    def _refuse_clash(self, found: Sequence[Mention], kind: Named) -> None:
-        new = self.old[: len(self.old) - len(self._last)] + self.new
-        if new != self.old and new in _declared(found, kind):
-            raise InvalidInput({'new': f'there is already a {kind} {new!r}'})
-        if kind not in ('state', 'role') and not self.new.isidentifier():
-            raise InvalidInput({'new': f'expressions cannot use {self.new!r}: letters, digits and "_" only'})
 
     @property
     def _last(self) -> str:
         return self.old.rpartition('.')[2] if self.what == 'state' else self.old
 
+    @property
+    def _around(self) -> str:
+        return self.old[: len(self.old) - len(self._last)]
+
     def _spans(self, outline: Outline, mention: Mention, kind: Named) -> Iterator[Span]:
         """Yield where a mention has the old name."""
-        value = mention.node.value
-        try:
-            yield from self._spans_in(mention, kind)
-        except Unreadable as problem:
-            if self._last in value:  # It may be meant.
-                where = f'line {outline.document.line(mention.node)}'
-                raise InvalidInput({where: f'{value!r:.80} cannot be read: {problem}'}) from None
-
-    def _spans_in(self, mention: Mention, kind: Named) -> Iterator[Span]:
         value = mention.node.value
         if kind == 'state' and mention.kind in ('state', 'answerer'):
             yield from _moved(path_in(f'{mention.scope}.{value}'.lstrip('.'), self.old, self._last), mention)
         elif value == self.old and mention.kind in (kind, NAMED_BY.get(kind)):
             yield Span(0, len(value))
-        elif mention.kind == 'path' and kind == 'field':
-            span = first_name(value)
+        elif mention.kind in ('path', 'condition', 'expression', 'loop', 'template'):
+            try:
+                yield from self._spans_in_code(mention, kind)
+            except Unreadable as problem:
+                if self._last in value:  # It may be meant.
+                    where = f'line {outline.document.line(mention.node)}'
+                    raise InvalidInput({where: f'{value!r:.80} cannot be read: {problem}'}) from None
+
+    def _spans_in_code(self, mention: Mention, kind: Named) -> Iterator[Span]:
+        value = mention.node.value
+        if mention.kind == 'path':
+            span = first_name(value) if kind == 'field' else None
             if span and value[slice(*span)] == self.old:
                 yield span
-        elif mention.kind in ('condition', 'expression', 'loop'):
-            yield from self._spans_in_expression(
-                value, kind, after_in(value) if mention.kind == 'loop' else 0
-            )
-        elif mention.kind == 'template':
-            yield from self._spans_in_template(value, kind)
-
-    def _spans_in_expression(self, value: str, kind: Named, start: int) -> Iterator[Span]:
-        expression = value[start:]
         if kind in HOLDERS:
-            spans = fields_in_expression(expression, HOLDERS[kind], self.old)
-        else:
-            spans = (
-                self._compared(texts_compared(expression, COMPARED[kind])) if kind in COMPARED else iter(())
-            )
-        return (Span(start + span.start, start + span.end) for span in spans)
-
-    def _spans_in_template(self, value: str, kind: Named) -> Iterator[Span]:
-        if kind in HOLDERS:
-            return fields_in_template(value, HOLDERS[kind], self.old)
-        return (
-            self._compared(texts_compared_in_template(value, COMPARED[kind]))
-            if kind in COMPARED
-            else iter(())
-        )
-
-    def _compared(self, texts: Iterator[tuple[Span, str]]) -> Iterator[Span]:
-        for span, text in texts:
-            inner = (
-                path_in(text, self.old, self._last)
-                if self.what == 'state'
-                else Span(0, len(text))
-                if text == self.old
-                else None
-            )
-            if inner:
-                yield Span(span.start + inner.start, span.start + inner.end)
+            holders = [
+                HOLDERS[kind],
+                *(['this'] if (kind, mention.this) == ('parameter', 'parameters') else []),
+            ]
+            for holder in holders:
+                yield from fields_in(mention.kind, value, holder, self.old)
+        elif kind in COMPARED:
+            for span, text in texts_compared(mention.kind, value, COMPARED[kind]):
+                whole = Span(0, len(text)) if text == self.old else None
+                inner = path_in(text, self.old, self._last) if kind == 'state' else whole
+                if inner:
+                    yield Span(span.start + inner.start, span.start + inner.end)
 
 
 def _declared(found: Sequence[Mention], kind: Named) -> set[str]:

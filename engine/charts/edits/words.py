@@ -26,28 +26,38 @@ class Unreadable(ValueError):
     """An expression or a template that cannot be parsed."""
 
 
-def fields_in_expression(text: str, holder: str, field: str) -> Iterator[Span]:
-    """Yield where an expression uses a field of `holder`: `memory.field` or `memory['field']`."""
-    source, tree = _parse(text)
-    for node in ast.walk(tree):
-        match node:
-            case ast.Attribute(value=ast.Name(id=name), attr=attr) if (name, attr) == (holder, field):
-                end = source.place(node.end_lineno, node.end_col_offset)
-                yield Span(end - len(field), end)
-            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=key) as index) if (
-                name,
-                key,
-            ) == (holder, field):
-                yield source.inside(index, field)
+def fields_in(kind: str, text: str, holder: str, field: str) -> Iterator[Span]:
+    """Yield where a text uses a field of `holder`: `memory.field` or `memory['field']`.
+
+    Args:
+        kind: whether it is a `template`, a `loop` (`item in expression`), or else an expression.
+        text: the text.
+        holder: the name before the field.
+        field: the field.
+
+    Raises:
+        Unreadable: it cannot be parsed.
+    """
+    if kind == 'template':
+        yield from _fields_in_template(text, holder, field)
+        return
+    start = _after_in(text) if kind == 'loop' else 0
+    for span in _fields_in_expression(text[start:], holder, field):
+        yield Span(start + span.start, start + span.end)
 
 
-def names_in_expression(text: str, name: str) -> Iterator[Span]:
-    """Yield where an expression uses a name."""
-    source, tree = _parse(text)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and node.id == name:
-            start = source.place(node.lineno, node.col_offset)
-            yield Span(start, start + len(name))
+def texts_compared(kind: str, text: str, name: str) -> Iterator[tuple[Span, str]]:
+    """Yield the texts that a text compares a name with: `at == 'writing'`, `role in ['critic']`.
+
+    Raises:
+        Unreadable: it cannot be parsed.
+    """
+    if kind == 'template':
+        yield from _compared_in_template(text, name)
+        return
+    start = _after_in(text) if kind == 'loop' else 0
+    for span, found in _compared_in_expression(text[start:], name):
+        yield Span(start + span.start, start + span.end), found
 
 
 def first_name(text: str) -> Span | None:
@@ -62,8 +72,28 @@ def first_name(text: str) -> Span | None:
     return Span(start, start + len(node.id))
 
 
-def texts_compared(text: str, name: str) -> Iterator[tuple[Span, str]]:
-    """Yield the texts that an expression compares a name with: `at == 'writing'`, `role in ['critic']`."""
+def path_in(text: str, path: str, name: str) -> Span | None:
+    """Return where `name`, the last part of `path`, stands in a path that leads there or further inside."""
+    if not is_within(text, path):
+        return None
+    return Span(len(path) - len(name), len(path))
+
+
+def _fields_in_expression(text: str, holder: str, field: str) -> Iterator[Span]:
+    source, tree = _parse(text)
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id=name), attr=attr) if (name, attr) == (holder, field):
+                end = source.place(node.end_lineno, node.end_col_offset)
+                yield Span(end - len(field), end)
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=key) as index) if (
+                name,
+                key,
+            ) == (holder, field):
+                yield source.inside(index, field)
+
+
+def _compared_in_expression(text: str, name: str) -> Iterator[tuple[Span, str]]:
     source, tree = _parse(text)
     for node in ast.walk(tree):
         if not isinstance(node, ast.Compare):
@@ -76,14 +106,13 @@ def texts_compared(text: str, name: str) -> Iterator[tuple[Span, str]]:
                         yield source.inside(part, part.value), part.value
 
 
-def after_in(text: str) -> int:
+def _after_in(text: str) -> int:
     """Return where the expression begins in `item in expression`."""
     match = LOOP.match(text)
     return match.end() if match else 0
 
 
-def fields_in_template(text: str, holder: str, field: str) -> Iterator[Span]:
-    """Yield where a template uses a field of `holder`."""
+def _fields_in_template(text: str, holder: str, field: str) -> Iterator[Span]:
     tokens = _tokens(text)
     for number, (kind, value, span) in enumerate(tokens):
         before = [token[1] for token in tokens[max(0, number - 3) : number]]
@@ -98,8 +127,7 @@ def fields_in_template(text: str, holder: str, field: str) -> Iterator[Span]:
             yield Span(span.start + 1, span.end - 1)
 
 
-def texts_compared_in_template(text: str, name: str) -> Iterator[tuple[Span, str]]:
-    """Yield the texts that a template compares a name with."""
+def _compared_in_template(text: str, name: str) -> Iterator[tuple[Span, str]]:
     tokens = _tokens(text)
     for number, (kind, value, span) in enumerate(tokens):
         before = [token[1] for token in tokens[max(0, number - 2) : number]]
@@ -107,13 +135,6 @@ def texts_compared_in_template(text: str, name: str) -> Iterator[tuple[Span, str
         compared = [sign in (['==', name], ['!=', name]) for sign in (before[::-1], after)]
         if kind == 'string' and any(compared):
             yield Span(span.start + 1, span.end - 1), value[1:-1]
-
-
-def path_in(text: str, path: str, name: str) -> Span | None:
-    """Return where `name`, the last part of `path`, stands in a path that leads there or further inside."""
-    if not is_within(text, path):
-        return None
-    return Span(len(path) - len(name), len(path))
 
 
 class _Source(NamedTuple):

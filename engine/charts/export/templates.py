@@ -8,27 +8,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from engine.charts.export.python import (
-    Known,
-    Operand,
-    Reader,
-    Unsayable,
-    Value,
-    as_tree,
-    name,
-    read_function,
-    source,
-    type_of,
-)
+from engine.charts.export.operands import Known, Operand, Unsayable, Value, as_tree, name, source, type_of
+from engine.charts.export.python import Reader, read_function
 from engine.charts.export.types_of import item_type
-
-FILTERS = {
-    'len': ('length', 1), 'lower': ('lower', 1), 'upper': ('upper', 1), 'capitalize': ('capitalize', 1),
-    'string': ('string', 1), 'join': ('join', 2), 'sum': ('sum', 1), 'min': ('min', 1), 'max': ('max', 1),
-    'abs': ('abs', 1), 'round': ('round', 2), 'first': ('first', 1), 'last': ('last', 1), 'trim': ('trim', 1),
-}  # fmt: skip
-"""The functions of expressions that are filters in templates, and how many values they take there."""
-
 
 Piece = tuple[str, bool]
 """A part of a joined text: its template, and whether it is there in any case, just once."""
@@ -39,7 +21,7 @@ MARK, AFTER = '\0', '\1'
 def template_of(function: Any, pattern: Any, arguments: Sequence[Operand]) -> str:
     """Return the template for the text that a function returns. Raises `Unsayable`."""
     reader, statements = read_function(function, pattern, arguments)
-    return TextReader(reader).body(statements)
+    return _exact(TextReader(reader).body(statements))
 
 
 class TextReader:
@@ -88,8 +70,8 @@ class TextReader:
             return TextReader(reader).body(statements)
         value = self._reader.value(node)
         if isinstance(value, Known) and isinstance(value.value, str | int | float):
-            return _literal(str(value.value))
-        return f'{{{{ {template_expression(as_tree(value))} }}}}'
+            return literal(str(value.value))
+        return shown(as_tree(value))
 
     def _function(self, node: ast.expr) -> Any:
         """Return the function that is called, if it is one that may build a text."""
@@ -109,11 +91,11 @@ class TextReader:
             case ast.FormattedValue(value=value, conversion=-1, format_spec=None):
                 return self.text(value)
             case ast.Constant(value=str() as value):
-                return _literal(value)
+                return literal(value)
         raise Unsayable(f'{source(part)} is formatted by Python')
 
     def _condition(self, node: ast.expr) -> str:
-        return template_expression(self._reader.tree(node))
+        return _in_template(self._reader.tree(node))
 
     def _note(self, statement: ast.stmt) -> None:
         """Note what a statement before the end does for the text."""
@@ -176,7 +158,7 @@ class TextReader:
                 words = {word.arg: word.value for word in items.keywords}
                 start = self._reader.value(words.get('start', ast.Constant(0)))
                 inner._reader.names[number] = Value(name(number), int)
-                counted = f' %}}{{% set {number} = loop.index0 + {ast.unparse(as_tree(start))}'
+                counted = f' %}}{{% set {number} = loop.index - 1 + {ast.unparse(as_tree(start))}'
                 items = items.args[0]
         if not isinstance(target, ast.Name):
             raise Unsayable(f'{source(target)} has no counterpart')
@@ -188,9 +170,9 @@ class TextReader:
                 tree, conditions = each.iter, list(each.ifs)
         inner._reader.names[target.id] = Value(name(target.id), item_type(type_of(found)))
         conditions += [inner._reader.tree(test) for test in tests]
-        when = ' and '.join(map(template_expression, conditions))
+        when = ' and '.join(map(_in_template, conditions))
         return (
-            f'for {target.id} in {template_expression(tree)}{f" if {when}" if when else ""}{counted}',
+            f'for {target.id} in {_in_template(tree)}{f" if {when}" if when else ""}{counted}',
             inner,
         )
 
@@ -200,33 +182,17 @@ class TextReader:
         return inner
 
 
-def template_expression(tree: ast.expr) -> str:
+def _in_template(tree: ast.expr) -> str:
     """Return an expression as templates have it. Raises `Unsayable`."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.ListComp | ast.Dict):
+        if isinstance(node, ast.ListComp):
             raise Unsayable(f'{source(node)} cannot be in a template')
-    text = ast.unparse(_Filters().visit(ast.parse(ast.unparse(tree), mode='eval').body))
-    return text[1:-1] if isinstance(tree, ast.Call) else text
+    return ast.unparse(tree)
 
 
-class _Filters(ast.NodeTransformer):
-    """Turns calls of functions into filters."""
-
-    def visit_Call(self, node: ast.Call) -> ast.expr:
-        """Return a call as `(value | filter)`."""
-        self.generic_visit(node)
-        function = node.func.id if isinstance(node.func, ast.Name) else ''
-        filtered, most = FILTERS.get(function, ('', 0))
-        if not filtered or len(node.args) > most:
-            raise Unsayable(f'{source(node)} cannot be in a template')
-        value, *more = map(ast.unparse, node.args)
-        simple = isinstance(node.args[0], ast.Name | ast.Attribute | ast.Subscript | ast.Constant)
-        arguments = f'({", ".join(more)})' if more else ''
-        return ast.Name(f'({value if simple else f"({value})"} | {filtered}{arguments})')
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        """Return a name; null is called otherwise."""
-        return ast.Name('none') if node.id == 'null' else node
+def shown(tree: ast.expr) -> str:
+    """Return what shows a value in a template. Raises `Unsayable`."""
+    return f'{{{{ {_in_template(tree)} }}}}'
 
 
 def _joined(separator: str, pieces: Sequence[Piece]) -> str:
@@ -251,6 +217,11 @@ def _wrapped(head: str, end: str, pieces: Sequence[Piece]) -> list[Piece]:
     return [(f'{{% {head} %}}{text}{{% {end} %}}', False) for text in marked]
 
 
-def _literal(text: str) -> str:
+def _exact(template: str) -> str:
+    """Return a template that keeps line ends after its tags, and spaces before them; a chart's drops them."""
+    return re.sub(r'(?m)(^[ \t]+)\{% ', r'\1{%+ ', re.sub(r' %\}(?=\n)', ' +%}', template))
+
+
+def literal(text: str) -> str:
     """Return a text so that a template shows it as it is."""
     return re.sub(r'\{\{|\{%|\{#', lambda match: f"{{{{ '{match[0]}' }}}}", text)

@@ -9,6 +9,32 @@ OVERRIDES = {
     'instructions': {'reviewer': 'Ask for a source of each number.'},
     'models': {'writer': 'scripted'},
 }
+CHART = """chart: ask
+initial: asking
+roles: {writer: {instructions: Answer in one sentence.}}
+memory: {task: string, answer: string}
+parameters: {task: {type: string}}
+answer: answer
+states:
+  asking: {agent: writer, prompt: '{{ memory.task }}', then: [{set: {answer: text}}]}
+  done: {final: true}
+  failed: {final: true, outcome: failed}
+transitions:
+  - {on: done, from: asking, to: done}
+  - {on: failed, from: asking, to: failed}
+  - {on: expired, from: asking, to: failed}
+"""
+EXPERIMENT = {
+    'name': 'A stricter reviewer',
+    'dataset': 'bakery',
+    'base': {'pattern': 'pipeline'},
+    'variants': [
+        {'name': 'as it is'},
+        {'name': 'stricter', 'change': {'instructions': {'reviewer': 'Ask for a source of each number.'}}},
+    ],
+    'scorers': [{'name': 'right', 'kind': 'number', 'settings': {'within': 1}}],
+    'repeats': 2,
+}
 BODIES: Mapping[str, Any] = {
     'annotate': {'title': 'Tea or coffee?', 'tags': ['trial', 'drinks'], 'starred': True},
     'pause': {'at': 'reviewing.reviewer2'},
@@ -61,7 +87,21 @@ BODIES: Mapping[str, Any] = {
         'policy': {'overlap': 'skip', 'catchup_window': 3600},
     },
     'change_schedule': {'paused': True, 'note': 'holidays'},
+    'check_chart': {'text': CHART, 'name': 'ask'},
+    'save_chart': {'text': CHART, 'base': '', 'note': 'ask once'},
+    'restore_chart': {'version': '0a1b2c3d4e5f'},
     'rehearse': {'parameters': {'max_iterations': 1}},
+    'save_dataset': {
+        'cases': [
+            {'id': 'loaves', 'parameters': {'task': 'How much flour do 120 loaves need?'}, 'expectation': 84}
+        ],
+        'note': 'the first ones',
+    },
+    'plan_experiment': EXPERIMENT,
+    'start_experiment': EXPERIMENT,
+    'cancel_experiment': {'reason': 'the dataset has a mistake'},
+    'rescore_experiment': {'scorers': [{'name': 'right', 'kind': 'number', 'settings': {'within': 1}}]},
+    'mark_cell': {'cell': '9f86d081884c7d65', 'value': 1, 'comment': 'short and right'},
     'backfill_schedule': {'since': '2026-03-01T00:00:00Z', 'until': '2026-03-08T00:00:00Z'},
     'add_trigger': {
         'name': 'Issues',
@@ -119,6 +159,9 @@ BODY_TEXTS: Mapping[str, Mapping[str, Any]] = {
     'rerun': START_OPTIONS,
     'retry': START_OPTIONS,
     'send_back': {'name': 'SentBack', 'text': 'A message to an agent about its work.'},
+    'check_chart': {'name': 'CheckedText', 'text': 'A text that may be a chart.'},
+    'save_chart': {'name': 'SavedText', 'text': 'The text of a chart, and what its writer has seen.'},
+    'restore_chart': {'name': 'EarlierVersion', 'text': 'The version that is to be current.'},
     'try_endpoint': {'name': 'EndpointTest', 'text': 'How an endpoint is tested.'},
     'try_tool': {'name': 'Arguments', 'text': 'The arguments of a tool call.'},
     'answer_question': {'name': 'AnswerInput', 'text': 'An answer to a question.'},
@@ -127,12 +170,19 @@ BODY_TEXTS: Mapping[str, Mapping[str, Any]] = {
     'change_destination': {'text': f'Changes to a destination; {LEFT_OUT}'},
     'add_schedule': {'text': 'A schedule.'},
     'change_schedule': {'text': f'Changes to a schedule; {LEFT_OUT}'},
+    'start_experiment': {'text': 'An experiment.'},
+    'plan_experiment': {'text': 'An experiment that is not started.'},
+    'save_dataset': {'name': 'NewVersion', 'text': 'A version of a dataset.'},
+    'cancel_experiment': {'name': 'Cancellation', 'text': 'Why an experiment is cancelled.'},
+    'rescore_experiment': {'name': 'Scorers', 'text': 'How runs are scored.'},
+    'mark_cell': {'name': 'NewMark', 'text': 'What a person thinks of a run.'},
     'add_trigger': {'text': 'A trigger.'},
     'change_trigger': {'text': f'Changes to a trigger; {LEFT_OUT}'},
 }
 """By derived operation: what its body is called and described as, where not as the operation itself."""
 TAGS = (
     ('Patterns', 'What can be run, with its parameters and its chart.'),
+    ('Charts', 'Patterns that are files: read, checked, saved, and their versions.'),
     ('Runs', 'Starting runs, and reading them at any step.'),
     ('Streams', 'Runs as they happen: server-sent events, a WebSocket, and AG-UI.'),
     ('Steering', 'Events, answers, pauses, steps, breakpoints, budgets, edits.'),
@@ -142,6 +192,7 @@ TAGS = (
     ('Forks', 'New runs from a step of another, and how runs are related.'),
     ('Merging', "Agents' work: composed, tested, merged into its project, or sent back."),
     ('History', 'Runs compared, counted, replayed, and saved as tests.'),
+    ('Experiments', 'Datasets, and variants of a workflow run on their cases: which is better?'),
     ('Files', 'The files of agents at a step, and what changed.'),
     ('Notes', 'Titles, tags, notes, stars and pins.'),
     ('Retention', 'The trash, the retention policy, and disk usage.'),

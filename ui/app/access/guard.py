@@ -26,7 +26,7 @@ HIDDEN_TITLE = 'A private run'
 LOGGED_PARAMETERS: Final = frozenset(
     {
         'name', 'at', 'pattern', 'title', 'reason', 'kind', 'private', 'how', 'seconds', 'tokens', 'cost',
-        'role', 'label', 'revoke_tokens',
+        'role', 'label', 'revoke_tokens', 'version', 'note',
     }
 )  # fmt: skip
 """Parameters that the audit log quotes: short ones without contents or secrets."""
@@ -100,6 +100,9 @@ class Guard:
         value, part = getattr(self.target, name), parts_of(self.protocol).get(name)
         if part is None:
             return value
+        if narrow := getattr(value, 'seen_by', None):  # At every call, because pages keep such a part.
+            identity = self.identity
+            value = narrow(lambda record: identity.last_caller.can_see(record))  # noqa: PLW0108  (as it is then)
         return implement(part, replace(self, protocol=part, target=value, path=f'{name}.'))
 
     async def authorize(

@@ -43,7 +43,7 @@ Exit code: **0** the chart has no errors · **1** it has some · **2** bad input
 
 
 @with_session('database', 'patterns', 'as_json', 'server')
-@with_launch(*(item.name for item in fields(Launch) if item.name != 'models'))
+@with_launch(*(item.name for item in fields(Launch) if item.name not in ('models', 'version')))
 def rehearse(  # noqa: PLR0913  (the options)
     pattern: PatternName,
     sets: ChartParameters = None,
@@ -63,9 +63,9 @@ def rehearse(  # noqa: PLR0913  (the options)
     session: Session,
 ) -> None:
     """Check the chart of a pattern: what cannot be reached, where a run can hang, what it costs at most."""
-    answers, models = read_stub_file(stubs) if stubs else None, launch.get('models', {})
+    answers = read_stub_file(stubs) if stubs else None
     with answers.located() if answers else nullcontext():
-        rehearsal = asyncio.run(_rehearse(session, pattern, sets or [], answers, models))
+        rehearsal = asyncio.run(_rehearse(session, pattern, sets or [], answers, launch))
     events_by_state = {str(state.path): state.events for state in rehearsal.states}
     if to and to not in events_by_state:
         raise InvalidInput({'--to': f'{pattern} has no state {to!r}'})
@@ -81,17 +81,19 @@ def rehearse(  # noqa: PLR0913  (the options)
 
 
 async def _rehearse(
-    session: Session, pattern: str, sets: list[str], stubs: StubFile | None, models: Mapping[str, str]
+    session: Session, pattern: str, sets: list[str], stubs: StubFile | None, launch: Mapping[str, Any]
 ) -> Rehearsal:
-    values = parse_parameters(await find_pattern(session, pattern), None, sets)
+    values = parse_parameters(
+        await find_pattern(session, pattern, version=launch.get('version', '')), None, sets
+    )
     async with open_reader(session, session.catalog) as conductor:
-        return await conductor.rehearse(pattern, values, stubs, models)
+        return await conductor.rehearse(pattern, values, stubs, **launch)
 
 
 def _show(rehearsal: Rehearsal) -> None:
     out = console()
     for finding in rehearsal.findings:
-        out.print(_line(finding))
+        out.print(finding_line(finding))
     reached = sum(bool(state.events) for state in rehearsal.states)
     taken = sum(edge.taken for edge in rehearsal.edges)
     states, edges = len(rehearsal.states), len(rehearsal.edges)
@@ -128,7 +130,8 @@ def _show_walk(walk: Walk) -> None:
     out.print(f'{endings[walk.ending]}{": " * bool(walk.reason)}{walk.reason}.')
 
 
-def _line(finding: Finding) -> Text:
+def finding_line(finding: Finding) -> Text:
+    """Return what a rehearsal found, in a line."""
     text, subject = Text(f'{finding.level:<8}', style=STYLES[finding.level]), finding.edge or finding.state
     text.append(subject, style='bold')
     return text.append(f'{": " * bool(subject)}{finding.text} [{finding.rule}]', style='default')

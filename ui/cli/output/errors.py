@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from engine import EngineError
-from engine.errors import Diverged, JournalError
+from engine.errors import Diverged, EntryChanged, JournalError
 from ui.cli.exit_codes import ExitCode
 from ui.formatting.plain_text import strip_control
 
@@ -25,6 +25,8 @@ def exit_code(error: EngineError) -> ExitCode:
     match error:
         case Diverged():
             return ExitCode.FAILED
+        case EntryChanged():
+            return ExitCode.REFUSED
         case JournalError():
             return ExitCode.STORAGE
         case _:

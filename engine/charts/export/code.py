@@ -1,0 +1,121 @@
+"""Code: a pattern's guards, actions and prompts, in words of a chart file where that is possible."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from engine.charts.compiling.guards import MAX_INLINE
+from engine.charts.compiling.scope import NAMES
+from engine.charts.export.operands import ContextMarker, EventMarker, Operand, Unsayable, as_tree, memory_of
+from engine.charts.export.python import read_function
+from engine.charts.export.steps import steps_of
+from engine.charts.export.templates import template_of
+from engine.charts.export.writing import Place
+from engine.expressions.compiler import ExpressionError
+from engine.expressions.expression import parse_expression
+from engine.statechart.decision_cache import needs_context
+from engine.statechart.pattern import Pattern
+from engine.statechart.shape_builder import callback_name, listify
+
+NEVER = 'false'
+"""Stands in for a guard that cannot be said."""
+TO_DO = '(Write the task of this agent here.)'
+"""Stands in for a prompt that cannot be said."""
+OURS = 'engine.agents.'
+"""The modules with the callbacks that each agent has."""
+
+
+class CodeWriter:
+    """Says in a chart what a pattern says in Python.
+
+    Args:
+        pattern: the pattern, with parameters.
+        note: notes what cannot be said.
+    """
+
+    def __init__(self, pattern: Pattern, note: Callable[[Place, str], None]) -> None:
+        self._pattern, self._note = pattern, note
+        self.guards: dict[str, str] = {}
+        self.actions: dict[str, list[dict[str, Any]]] = {}
+
+    def guard(self, callback: Any) -> str:
+        """Return a guard: its name if it has one, else an expression."""
+        name = callback_name(callback).lstrip('_')
+        if name in self.guards and isinstance(callback, str):
+            return name
+        try:
+            text = self.expression(callback)
+        except Unsayable as problem:
+            self._note(('guards', name), f'{name}: {problem}')
+            self.guards[name] = NEVER
+            return name
+        if not isinstance(callback, str) and len(text) <= MAX_INLINE:
+            return text
+        self.guards[name] = text
+        return name
+
+    def expression(self, callback: Any) -> str:
+        """Return what a guard, or a method with seconds, returns. Raises `Unsayable`."""
+        function = self._function(callback)
+        reader, statements = read_function(function, self._pattern, self._arguments(function))
+        text = ast.unparse(as_tree(reader.body(statements)))
+        try:
+            parse_expression(text, tuple(NAMES))
+        except ExpressionError as error:
+            raise Unsayable(str(error)) from None
+        return text
+
+    def steps(self, callbacks: Any, place: Place) -> list[Any]:
+        """Return steps: names of actions, and the steps of functions."""
+        found: list[Any] = []
+        for callback in listify(callbacks):
+            name = callback_name(callback).lstrip('_')
+            if is_ours(callback):
+                continue
+            if isinstance(callback, str) and name in self.actions:
+                found.append(name)
+                continue
+            function = self._function(callback)
+            try:
+                steps = steps_of(function, self._pattern, self._arguments(function))
+            except Unsayable as problem:
+                self._note(place, f'{name}: {problem}')
+                continue
+            if isinstance(callback, str) and steps:
+                self.actions[name] = steps
+                found.append(name)
+            else:
+                found += steps
+        return found
+
+    def prompt(self, callback: Any, place: Place) -> str:
+        """Return an agent's task."""
+        function = self._function(callback)
+        arguments = self._arguments(function)
+        try:
+            return template_of(function, self._pattern, arguments[: _count(function)])
+        except Unsayable as problem:
+            self._note(place, f'{callback_name(callback)}: {problem}')
+            return TO_DO
+
+    def _function(self, callback: Any) -> Any:
+        return getattr(self._pattern, callback) if isinstance(callback, str) else callback
+
+    def _arguments(self, function: Any) -> Sequence[Operand]:
+        first = ContextMarker(self._pattern) if needs_context(function) else memory_of(self._pattern)
+        return [first, EventMarker()]
+
+
+def is_ours(callback: Any) -> bool:
+    """Return whether it is a callback that each agent has."""
+    while isinstance(callback, partial):
+        callback = callback.func
+    return getattr(callback, '__module__', '').startswith(OURS)
+
+
+def _count(function: Any) -> int:
+    return len(inspect.signature(function).parameters)

@@ -166,9 +166,8 @@ class ChartLibrary:
 
     def _check_place(self, name: str) -> None:
         """Raise `InvalidInput` unless a chart of this name may be in the folder of this installation."""
-        path = self._path(name)
-        if path.parent != self.folder:
-            raise InvalidInput({'name': f'its file is {path}: change it there'})
+        if not self.is_own(name):
+            raise InvalidInput({'name': f'its file is {self._path(name)}: change it there'})
         other = self.catalog.find(name)
         if other and not self.has(other.name):
             raise InvalidInput({'name': f'the pattern {other.name!r} has this name'})
@@ -249,6 +248,10 @@ class ChartLibrary:
         """Whether there is a chart of this name, or was. Blocks."""
         here = any(path.name == f'{name}{SUFFIX}' for path in self._seen)
         return here or bool(self.folder and self.files.has(name))
+
+    def is_own(self, name: str) -> bool:
+        """Whether a chart is in the folder of this installation, where it can be saved."""
+        return self._path(name).parent == self.folder
 
     def _path(self, name: str) -> Path:
         here = (path for path in self._seen if path.name == f'{name}{SUFFIX}')

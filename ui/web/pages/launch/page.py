@@ -13,7 +13,7 @@ from ui.web.components.widgets import Box, text_link
 from ui.web.pages.launch.form import LaunchForm
 from ui.web.pages.shared import errors
 from ui.web.pages.shared.launching.earlier_version import earlier_version
-from ui.web.routing import serve_page, simulator_path, traffic_path
+from ui.web.routing import chart_path, serve_page, simulator_path, traffic_path
 
 
 def register(backend: Backend) -> None:
@@ -46,6 +46,7 @@ def register(backend: Backend) -> None:
                     simulator_path(pattern_class.name, version), 'Simulate: walk through the chart', 'small'
                 )
                 text_link(traffic_path(pattern_class.name), 'Traffic: all runs on one diagram', 'small')
+                text_link(chart_path(pattern_class.name), 'Text: the chart as a file', 'small')
             earlier_version(pattern_class, version)
             launcher = LaunchForm(backend, pattern_class, version=version)
             query = request.query_params

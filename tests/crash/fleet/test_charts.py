@@ -21,7 +21,8 @@ states:
   failed: {{final: true, outcome: failed}}
 transitions:
   - {{on: done, from: asking, to: done}}
-  - {{on: [failed, expired], from: asking, to: failed}}
+  - {{on: failed, from: asking, to: failed}}
+  - {{on: expired, from: asking, to: failed}}
 """
 
 

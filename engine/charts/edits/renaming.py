@@ -14,7 +14,7 @@ from engine.charts.edits.words import Span, Unreadable, fields_in, first_name, p
 from engine.charts.format import FieldName, RecordName, RoleName, StateName
 from engine.errors import InvalidInput
 
-HOLDERS: Mapping[str, str] = {'field': 'memory', 'parameter': 'parameters'}
+HOLDERS: Mapping[Named, str] = {'field': 'memory', 'parameter': 'parameters'}
 """What the fields of each are reached by in expressions and templates."""
 COMPARED: Mapping[str, str] = {'state': 'at', 'role': 'role'}
 """The names that expressions compare with the name of a state or a role."""
@@ -40,7 +40,7 @@ class Rename(ChartEdit):
         """Rename it in all mentions."""
         found = list(mentions(outline))
         declared = {kind: _declared(found, kind) for kind in get_args(Named)}
-        together: Sequence[Named] = tuple(HOLDERS) if self.what in HOLDERS else (self.what,)  # type: ignore[assignment]
+        together = tuple(HOLDERS) if self.what in HOLDERS else (self.what,)
         if self.old not in declared[self.what]:
             raise InvalidInput({'old': f'there is no {self.what} {self.old!r} in the text'})
         try:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from engine.charts.compiling.guards import MAX_INLINE
+from engine.charts.compiling.language import MAX_INLINE
 from engine.charts.compiling.scope import NAMES
 from engine.charts.export.operands import ContextMarker, EventMarker, Operand, Unsayable, as_tree, memory_of
 from engine.charts.export.python import read_function

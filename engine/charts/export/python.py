@@ -200,8 +200,10 @@ class Reader:
             case EventMarker():
                 return _of_event(attr)
             case ContextMarker(pattern=pattern):
-                known = {'state': base, 'pattern': Known(pattern), 'memory': memory_of(pattern)}
-                return known.get(attr) or refuse(f'`{attr}`, which is no part of memory,')
+                known: dict[str, Operand] = {
+                    'state': base, 'pattern': Known(pattern), 'memory': memory_of(pattern),
+                }  # fmt: skip
+                return known[attr] if attr in known else refuse(f'`{attr}`, which is no part of memory,')
             case Known(value=value) if value is self.pattern and attr == 'parameters':
                 return Value(name('parameters'), type(value.parameters))
             case Known(value=value):
@@ -312,11 +314,11 @@ class Reader:
             tree, missing = as_tree(found), ast.Compare(as_tree(found), [ast.Eq()], [name('null')])
             other = node.args[1:]
             return Value(ast.IfExp(missing, self.tree(other[0]), tree)) if other else found
-        named, count = METHODS.get(attr, ('', -1))
+        function, count = METHODS.get(attr, ('', -1))
         if count != len(node.args) or node.keywords:
             raise Unsayable(f'{source(node)} has no counterpart')
         kind = base.type if attr == 'values' else None
-        return Value(call(named, base.tree, *(self.tree(item) for item in node.args)), kind)
+        return Value(call(function, base.tree, *(self.tree(item) for item in node.args)), kind)
 
     def arguments(self, node: ast.Call) -> list[Operand]:
         """Return the arguments of a call by position. Raises `Unsayable` if there are others."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from engine.charts.compiling.language import MAX_INLINE
 from engine.charts.compiling.scope import NAMES
+from engine.charts.compiling.templates import compile_template
 from engine.charts.export.operands import ContextMarker, EventMarker, Operand, Unsayable, as_tree, memory_of
 from engine.charts.export.python import read_function
 from engine.charts.export.steps import steps_of
@@ -97,8 +98,10 @@ class CodeWriter:
         function = self._function(callback)
         arguments = self._arguments(function)
         try:
-            return template_of(function, self._pattern, arguments[: _count(function)])
-        except Unsayable as problem:
+            text = template_of(function, self._pattern, arguments[: _count(function)])
+            compile_template(text, tuple(NAMES))
+            return text
+        except (Unsayable, ExpressionError) as problem:
             self._note(place, f'{callback_name(callback)}: {problem}')
             return TO_DO
 

@@ -30,6 +30,7 @@ from engine.charts.export.operands import (
     refuse,
     source,
     type_of,
+    variable,
 )
 from engine.charts.export.types_of import fields_of, item_type
 
@@ -151,6 +152,10 @@ class Reader:
             return self.value(node.body if test.value else node.orelse)
         body, other = self.value(node.body), self.value(node.orelse)
         kinds = [found.type for found in (body, other) if isinstance(found, Value) and found.type]
+        match body, other:
+            case Value(tree=ast.Subscript(value=held)), Known(value=None):
+                if ast.dump(held) == ast.dump(as_tree(test)):
+                    return body  # What is not there is null.
         tree = ast.IfExp(as_tree(test), as_tree(body), as_tree(other))
         return Value(tree, kinds[0] if kinds else None)
 
@@ -259,9 +264,11 @@ class Reader:
                 raise Unsayable(f'{source(node)} has more than one `for`')
         values = self.value(items)
         inner = self.copy()
-        inner.names[local] = Value(name(local), item_type(type_of(values)))
+        inner.names[local] = Value(name(variable(local)), item_type(type_of(values)))
         answer = inner.value(node.elt)
-        generator = ast.comprehension(name(local), as_tree(values), [inner.tree(test) for test in tests], 0)
+        generator = ast.comprehension(
+            name(variable(local)), as_tree(values), [inner.tree(test) for test in tests], 0
+        )
         kind = list[answer.type] if isinstance(answer, Value) and answer.type else list  # type: ignore[name-defined]
         whole: ast.expr = ast.ListComp(as_tree(answer), [generator])
         return Value(call('unique', whole) if isinstance(node, ast.SetComp) else whole, kind)

@@ -55,7 +55,8 @@ class StateWriter:
                 self._note(place, f'within: {callback_names(within)[0]}: {problem}')
         written['exit'] = self._code.steps(state.get('on_exit'), (*place, 'exit'))
         most = state.get('most_visits', 1)
-        return {key: value for key, value in {**written, 'most_visits': most}.items() if _says(key, value)}
+        written['most_visits'] = most
+        return {key: _single(value) for key, value in written.items() if _says(key, value)}
 
     def _plain(self, state: Mapping[str, Any], place: Place) -> dict[str, Any]:
         written: dict[str, Any] = {key: state.get(key, '') for key in ('waits', 'caption')}

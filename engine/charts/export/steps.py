@@ -7,7 +7,17 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from engine.charts.export.operands import Known, Operand, Stale, Unsayable, Value, as_tree, source, type_of
+from engine.charts.export.operands import (
+    Known,
+    Operand,
+    Stale,
+    Unsayable,
+    Value,
+    as_tree,
+    source,
+    type_of,
+    variable,
+)
 from engine.charts.export.python import Reader, read_function
 from engine.charts.export.templates import TextReader, literal, shown
 from engine.charts.export.types_of import item_type
@@ -69,8 +79,8 @@ class StepReader:
                 return _choice(condition, self._inner().steps(inner), self._inner().steps(other))
             case ast.For(target=ast.Name(id=local), iter=items, body=body, orelse=[]):
                 values, loop = self._reader.value(items), self._reader.copy()
-                loop.names[local] = Value(ast.Name(local), item_type(type_of(values)))
-                head = f'{local} in {ast.unparse(as_tree(values))}'
+                loop.names[local] = Value(ast.Name(variable(local)), item_type(type_of(values)))
+                head = f'{variable(local)} in {ast.unparse(as_tree(values))}'
                 return {'for': head, 'do': StepReader(loop).steps(body)}
         raise Unsayable(f'{source(statement)} has no counterpart')
 

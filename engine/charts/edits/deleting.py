@@ -40,14 +40,14 @@ class DeleteState(ChartEdit):
         if len(state.around.value) == 1:
             raise InvalidInput({'state': 'it is the only state there'})
         delete_key(outline.document, state.around_key, state.around, state.key)
-        gone: dict[StatePath, set[int]] = defaultdict(set)
+        removed: dict[StatePath, set[int]] = defaultdict(set)
         for edge, left in self._edges(outline):
             named = value_at(edge.body, 'from')
             if isinstance(named, yaml.SequenceNode) and len(left) < len(named.value):
                 outline.document.delete(named, left)
             else:
-                gone[edge.scope].add(edge.index)
-        for scope, indices in gone.items():
+                removed[edge.scope].add(edge.index)
+        for scope, indices in removed.items():
             delete_edges(outline, scope, indices)
         for holder_key, holder, key in self._stubs(outline):
             delete_key(outline.document, holder_key, holder, key)

@@ -1,4 +1,4 @@
-"""Document: a YAML text with its nodes, and pieces of it that are to be replaced; the rest stays as it is."""
+"""Document: a YAML text with its nodes, of which pieces are replaced; the rest stays as it is."""
 
 from __future__ import annotations
 

@@ -86,8 +86,8 @@ class Outline:
 
     def state(self, path: str, field: str = 'state') -> StateText:
         """Return the state at a path. Raises `InvalidInput` if the text has none there."""
-        if (found := self.states.get(StatePath(path))) is not None:
-            return found
+        if (state := self.states.get(StatePath(path))) is not None:
+            return state
         outer = next((inner for inner in ancestry(path) if inner in self.states), None)
         if outer is not None and value_at(self.states[outer].body, 'agent') is not None:
             problem = f'{path!r} is inside the agent {outer!r}, where nothing can be edited'

@@ -38,8 +38,8 @@ class Rename(ChartEdit):
 
     def change(self, outline: Outline) -> None:
         """Rename it in all mentions."""
-        found = list(mentions(outline))
-        declared = {kind: _declared(found, kind) for kind in get_args(Named)}
+        named = list(mentions(outline))
+        declared = {kind: _declared(named, kind) for kind in get_args(Named)}
         together = tuple(HOLDERS) if self.what in HOLDERS else (self.what,)
         if self.old not in declared[self.what]:
             raise InvalidInput({'old': f'there is no {self.what} {self.old!r} in the text'})
@@ -51,7 +51,7 @@ class Rename(ChartEdit):
         for kind in kinds:
             if self.new != self._last and self._around + self.new in declared[kind]:
                 raise InvalidInput({'new': f'there is already a {kind} {self._around + self.new!r}'})
-        for mention in found:
+        for mention in named:
             if mention.kind == 'answerer' and self.what == 'state' and mention.node.value in declared['role']:
                 continue  # It is meant for the role.
             spans = sorted({span for kind in kinds for span in self._spans(outline, mention, kind)})
@@ -102,10 +102,10 @@ class Rename(ChartEdit):
                     yield Span(span.start + inner.start, span.start + inner.end)
 
 
-def _declared(found: Sequence[Mention], kind: Named) -> set[str]:
+def _declared(named: Sequence[Mention], kind: Named) -> set[str]:
     return {
         f'{mention.scope}.{mention.node.value}'.lstrip('.')
-        for mention in found
+        for mention in named
         if mention.kind == kind and mention.defines
     }
 

@@ -1,4 +1,4 @@
-"""Words: where expressions and templates use a name, found by parsing them."""
+"""Words: where expressions and templates use a name, compared by parsing them."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def texts_compared(kind: str, text: str, name: str) -> Iterator[tuple[Span, str]
         yield from _compared_in_template(text, name)
         return
     start = _after_in(text) if kind == 'loop' else 0
-    for span, found in _compared_in_expression(text[start:], name):
-        yield Span(start + span.start, start + span.end), found
+    for span, compared in _compared_in_expression(text[start:], name):
+        yield Span(start + span.start, start + span.end), compared
 
 
 def first_name(text: str) -> Span | None:

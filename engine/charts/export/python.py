@@ -151,7 +151,7 @@ class Reader:
         if isinstance(test, Known):
             return self.value(node.body if test.value else node.orelse)
         body, other = self.value(node.body), self.value(node.orelse)
-        kinds = [found.type for found in (body, other) if isinstance(found, Value) and found.type]
+        kinds = [operand.type for operand in (body, other) if isinstance(operand, Value) and operand.type]
         match body, other:
             case Value(tree=ast.Subscript(value=held)), Known(value=None):
                 if ast.dump(held) == ast.dump(as_tree(test)):
@@ -189,9 +189,9 @@ class Reader:
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if all(
                 isinstance(item, ast.Name) for item in targets
             ):
-                found = [self.value(value) for value in values]
+                operands = [self.value(value) for value in values]
                 self.names.update(
-                    zip([item.id for item in targets if isinstance(item, ast.Name)], found, strict=True)
+                    zip([item.id for item in targets if isinstance(item, ast.Name)], operands, strict=True)
                 )
                 return True
         return False
@@ -290,8 +290,8 @@ class Reader:
     def _(self, node: ast.Call) -> Operand:
         if isinstance(node.func, ast.Attribute):
             base = self.value(node.func.value)
-            if (found := self._call_of_method(base, node.func.attr, node)) is not None:
-                return found
+            if (result := self._call_of_method(base, node.func.attr, node)) is not None:
+                return result
         function = self.value(node.func)
         if not isinstance(function, Known):
             raise Unsayable(f'{source(node)} has no counterpart')
@@ -317,10 +317,10 @@ class Reader:
             given, named = self._given(node)
             return self._inlined(member, [base, *given], named)
         if attr == 'get' and 1 <= len(node.args) <= 2:
-            found = self._item(base, node.args[0])
-            tree, missing = as_tree(found), ast.Compare(as_tree(found), [ast.Eq()], [name('null')])
+            field = self._item(base, node.args[0])
+            tree, missing = as_tree(field), ast.Compare(as_tree(field), [ast.Eq()], [name('null')])
             other = node.args[1:]
-            return Value(ast.IfExp(missing, self.tree(other[0]), tree)) if other else found
+            return Value(ast.IfExp(missing, self.tree(other[0]), tree)) if other else field
         function, count = METHODS.get(attr, ('', -1))
         if count != len(node.args) or node.keywords:
             raise Unsayable(f'{source(node)} has no counterpart')

@@ -135,18 +135,18 @@ class StateWriter:
         until: Any = spec.until
         for check in until.checks:
             self._note(place, f'{check.name}, a check in Python: {check.missing}')
-        said = {key: getattr(until, key) for key in ('rule', 'signal', 'words', 'turns', 'reminders')}
+        written = {key: getattr(until, key) for key in ('rule', 'signal', 'words', 'turns', 'reminders')}
         usual = {'rule': 'either', 'signal': '', 'words': '', 'turns': 24, 'reminders': 3}
-        said = {key: value for key, value in said.items() if value != usual[key]}
-        return {**said, 'artifacts': list(until.artifacts)} if until.artifacts else said
+        written = {key: value for key, value in written.items() if value != usual[key]}
+        return {**written, 'artifacts': list(until.artifacts)} if until.artifacts else written
 
     def _role(self, name: str, role: dict[str, Any]) -> str:
         """Return the name of a role, which is another one if there is already a role of that name."""
-        said = {**role, 'tools': list(role['tools'])}
-        if said['title'] == name:
-            del said['title']
+        written = {**role, 'tools': list(role['tools'])}
+        if written['title'] == name:
+            del written['title']
         number, own = 1, name
-        while self.roles.setdefault(own, said) != said:
+        while self.roles.setdefault(own, written) != written:
             number += 1
             own = f'{name}_{number}'
         return own

@@ -37,23 +37,23 @@ class StepReader:
 
     def steps(self, statements: Sequence[ast.stmt]) -> list[dict[str, Any]]:
         """Return the steps for statements. Raises `Unsayable`."""
-        found: list[dict[str, Any]] = []
+        steps: list[dict[str, Any]] = []
         for index, statement in enumerate(statements):
             match statement:
                 case ast.Expr(value=ast.Constant()) | ast.Assert() | ast.Pass():
                     continue
                 case ast.Return(value=None):
-                    return found
+                    return steps
                 case ast.If(test=test, body=[*inner, ast.Return(value=None)], orelse=[]):
                     rest = self._inner().steps(statements[index + 1 :])
                     done = self._inner().steps(inner)
                     condition = ast.unparse(self._reader.tree(test))
-                    return [*found, _choice(condition, done, rest)]
+                    return [*steps, _choice(condition, done, rest)]
             step = self._step(statement)
             if step:
-                found += step
+                steps += step
                 self._forget()
-        return found
+        return steps
 
     def _step(self, statement: ast.stmt) -> list[dict[str, Any]]:
         match statement:
@@ -107,8 +107,8 @@ class StepReader:
             function = getattr(base.type, call.func.attr, None)
             arguments = [base, *arguments]
         else:
-            found = self._reader.value(call.func)
-            function = found.value if isinstance(found, Known) else None
+            callee = self._reader.value(call.func)
+            function = callee.value if isinstance(callee, Known) else None
         if not callable(function) or isinstance(function, type | type(len)):
             raise Unsayable(f'{source(call)} has no counterpart')
         reader, statements = self._reader.inside(function, arguments)

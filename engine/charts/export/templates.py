@@ -177,13 +177,13 @@ class TextReader:
                 items = items.args[0]
         if not isinstance(target, ast.Name):
             raise Unsayable(f'{source(target)} has no counterpart')
-        found, local = self._reader.value(items), variable(target.id)
-        tree, conditions = as_tree(found), list[ast.expr]()
+        values, local = self._reader.value(items), variable(target.id)
+        tree, conditions = as_tree(values), list[ast.expr]()
         if isinstance(tree, ast.ListComp) and ast.unparse(tree.elt) == local:
             [each] = tree.generators
             if ast.unparse(each.target) == local:
                 tree, conditions = each.iter, list(each.ifs)
-        inner._reader.names[target.id] = Value(name(local), item_type(type_of(found)))
+        inner._reader.names[target.id] = Value(name(local), item_type(type_of(values)))
         conditions += [inner._reader.tree(test) for test in tests]
         head = f'for {local} in {_in_template(tree)}'
         if conditions:

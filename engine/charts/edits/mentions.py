@@ -13,7 +13,7 @@ from engine.charts.edits.outline import Outline, is_empty, pairs_of, scalars, va
 from engine.records import RUN, StatePath
 from engine.records.shape import parent_of
 
-Named = Literal['state', 'role', 'field', 'parameter', 'guard', 'action', 'record']
+Named = Literal['state', 'role', 'field', 'parameter', 'guard', 'action', 'record', 'definition']
 Kind = Literal[Named, 'answerer', 'path', 'condition', 'expression', 'template', 'loop']
 """What a value is. `answerer` is the path of an agent or its role; `path` begins with a memory field, as
 `drafts[-1].text`; `condition` is the name of a guard or an expression; `loop` is `item in expression`."""
@@ -40,6 +40,7 @@ DECLARED: Mapping[str, Kind] = {
     'roles': 'role',
     'guards': 'guard',
     'actions': 'action',
+    'define': 'definition',
 }
 """The keys of a chart whose own keys are names."""
 LISTED: Mapping[str, Kind] = {
@@ -94,6 +95,8 @@ def _declared(kind: Kind, part: yaml.Node) -> Iterator[Mention]:
         yield from _part(part) if isinstance(part, yaml.MappingNode) else _all('condition', part)
     elif kind == 'action':
         yield from _steps(part)
+    elif kind == 'definition':
+        yield from _values(part)
     else:
         yield from _types(part, fields=kind == 'record')
 

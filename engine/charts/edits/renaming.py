@@ -10,7 +10,15 @@ from pydantic import TypeAdapter, ValidationError
 from engine.charts.edits.base import ChartEdit
 from engine.charts.edits.mentions import Mention, Named, mentions
 from engine.charts.edits.outline import Outline
-from engine.charts.edits.words import Span, Unreadable, fields_in, first_name, path_in, texts_compared
+from engine.charts.edits.words import (
+    Span,
+    Unreadable,
+    fields_in,
+    first_name,
+    names_in,
+    path_in,
+    texts_compared,
+)
 from engine.charts.format import FieldName, RecordName, RoleName, StateName
 from engine.errors import InvalidInput
 
@@ -83,10 +91,9 @@ class Rename(ChartEdit):
 
     def _spans_in_code(self, mention: Mention, kind: Named) -> Iterator[Span]:
         value = mention.node.value
-        if mention.kind == 'path':
-            span = first_name(value) if kind == 'field' else None
-            if span and value[slice(*span)] == self.old:
-                yield span
+        span = first_name(value) if (mention.kind, kind) == ('path', 'field') else None
+        if span and value[slice(*span)] == self.old:
+            yield span
         if kind in HOLDERS:
             holders = [
                 HOLDERS[kind],
@@ -94,6 +101,8 @@ class Rename(ChartEdit):
             ]
             for holder in holders:
                 yield from fields_in(mention.kind, value, holder, self.old)
+        elif kind == 'definition':
+            yield from names_in(mention.kind, value, self.old)
         elif kind in COMPARED:
             for span, text in texts_compared(mention.kind, value, COMPARED[kind]):
                 whole = Span(0, len(text)) if text == self.old else None

@@ -60,6 +60,22 @@ def texts_compared(kind: str, text: str, name: str) -> Iterator[tuple[Span, str]
         yield Span(start + span.start, start + span.end), compared
 
 
+def names_in(kind: str, text: str, name: str) -> Iterator[Span]:
+    """Yield where a text uses a name. Raises `Unreadable`."""
+    if kind == 'template':
+        tokens = _tokens(text)
+        for number, (token, value, span) in enumerate(tokens):
+            if token == 'name' and value == name and (not number or tokens[number - 1][1] not in ('.', '|')):
+                yield span
+        return
+    start = _after_in(text) if kind == 'loop' else 0
+    source, tree = _parse(text[start:])
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id == name:
+            at = start + source.place(node.lineno, node.col_offset)
+            yield Span(at, at + len(name))
+
+
 def first_name(text: str) -> Span | None:
     """Return the name a path begins with: `drafts` in `drafts[-1].text`; None if it begins with none."""
     source, tree = _parse(text)

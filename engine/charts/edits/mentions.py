@@ -153,6 +153,8 @@ def _step(name: str, value: yaml.Node) -> Iterator[Mention]:
         yield from _all('condition', value)
     elif name == 'for':
         yield from _all('loop', value)
+    elif name == 'let':
+        yield from _values(value)
     else:
         yield from _all('path', value)
         for path, inner in pairs_of(value):

@@ -36,7 +36,7 @@ from tests.unit.engine.charts.edited_charts import (
 )
 
 PATHS = ('set', 'append', 'increment', 'remove')
-VALUES = ('facts', 'prose', 'define', 'output', 'set', 'append', 'increment')
+VALUES = ('facts', 'prose', 'define', 'output', 'let', 'set', 'append', 'increment')
 PLAIN = ('default', 'examples', 'parameters', 'stubs')
 """What holds neither expressions nor templates."""
 layouts = pytest.mark.parametrize('text', LAYOUTS.values(), ids=LAYOUTS)

@@ -155,6 +155,8 @@ def _step(name: str, value: yaml.Node) -> Iterator[Mention]:
         yield from _all('loop', value)
     elif name == 'let':
         yield from _values(value)
+    elif name == 'action':
+        yield from _all('action', value)
     else:
         yield from _all('path', value)
         for path, inner in pairs_of(value):

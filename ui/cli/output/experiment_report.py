@@ -17,7 +17,8 @@ def plan_lines(experiment: Experiment, plan: Plan) -> Iterator[str]:
     variants = count(len(experiment.variants), 'variant')
     repeats = f' × {count(experiment.repeats, "repeat")}' if experiment.repeats > 1 else ''
     reused = f', {plan.reused} taken over' if plan.reused else ''
-    yield f'{experiment.name}: {count(plan.cases, "case")} × {variants}{repeats}: {count(plan.runs, "run")}{reused}'
+    runs = f'{count(plan.runs, "run")}{reused}'
+    yield f'{experiment.name}: {count(plan.cases, "case")} × {variants}{repeats}: {runs}'
     bound = plan.bound
     calls = 'any number of model calls' if bound.calls is None else f'at most {bound.calls:,.0f} model calls'
     cost = 'the cost has no bound' if bound.dollars is None else f'at most {dollars(bound.dollars)}'
@@ -45,7 +46,7 @@ def result_lines(result: ExperimentResult) -> Iterator[str]:
 def junit_of(result: ExperimentResult, fail_under: float | None) -> bytes:
     """Return a JUnit report: a suite for each variant, with a test for each run.
 
-    A failed run is an error, one without a score is skipped, and one scored worse than `fail_under` has failed.
+    A failed run is an error, one without a score is skipped, and one worse than `fail_under` has failed.
     """
     root = ET.Element('testsuites', name=_text(result.experiment.name))
     for variant in result.experiment.variants:

@@ -1,4 +1,4 @@
-"""hemicycle experiment: variants of a workflow on the same cases: run, list, show, steer, score and remove."""
+"""hemicycle experiment: variants of a workflow on the same cases: run, list, show, steer and score."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ hemicycle experiment rescore "A stricter reviewer" --file stricter.yaml
 hemicycle experiment mark "A stricter reviewer" CELL --value 1 --comment "short and right"
 ```
 
-Exit code of `run`, `resume` and `show`: **0** done · **1** scores are below `--fail-under` · **2** bad input, or
-refused · **3** cancelled · **4** not over yet · **5** the database cannot be used"""
+Exit code of `run`, `resume` and `show`: **0** done · **1** scores are below `--fail-under` · **2** bad input,
+or refused · **3** cancelled · **4** not over yet · **5** the database cannot be used"""
 SECONDS = 0.25
 """Seconds between looks at an experiment."""
 T = TypeVar('T')
@@ -182,7 +182,7 @@ def rescore(
     session: Session,
 ) -> None:
     """Score the runs of an experiment again, perhaps with other scorers; no run is made."""
-    scorers = read_experiment(file).experiment.scorers if file else ()
+    scorers = read_experiment(file).experiment.scorers if file else None
 
     async def work(conductor: Conductor) -> ExperimentResult:
         found = await _find(conductor, name)

@@ -165,7 +165,7 @@ class Changes:
             role=(str, Field(min_length=1, title='Role', json_schema_extra={'suggestions': roles})),
             instructions=(str, Field('', title='Instructions', description='Of the role, if it is new',
                                      json_schema_extra={'multiline': True})),
-            prompt=(str, Field('', title='Task', description='A template: {{ memory.task }}',
+            prompt=(str, Field(min_length=1, title='Task', description='A template: {{ memory.task }}',
                                json_schema_extra={'multiline': True})),
             **self._places(parent),
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Changes of a chart from its diagram: menus and dialogs, each an edit of the text and one step of undo."""
+"""Changes of a chart from its diagram by menus and dialogs: each an edit, and one step of undo."""
 
 from __future__ import annotations
 

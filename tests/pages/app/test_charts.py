@@ -9,6 +9,7 @@ from nicegui.testing.user_interaction import UserInteraction
 from engine import Catalog, LocalConductor
 from engine.charts.library import ChartLibrary
 from engine.operations import Role
+from engine.records import RunQuery
 from tests.support.pages.clicks import answer, click, enter, labelled, see
 from ui.web.components.elements import Diagram
 from ui.web.pages.charts.editor.template import TEMPLATE
@@ -219,3 +220,17 @@ class TestViewers:
 async def test_an_unknown_chart_has_a_page_that_says_so(pages, path):
     response = await pages.http_client.get(path)
     assert response.status_code == 404 and 'There is no' in response.text
+
+
+async def test_the_example_runs_with_its_own_answers(pages, conductor):
+    await conductor.charts.save('toast', TOAST)
+    await pages.open('/launch/toast')
+    click(pages, 'Samples')
+    click(pages, 'A toast')
+    await see(pages, 'Stubs answer instead of models.', 'For: writer, critic.', retries=30)
+    click(pages, 'Run')
+    await see(pages, 'Here is run', retries=30)
+    (info,) = (await conductor.runs(RunQuery())).runs
+    await conductor.result(info.id)
+    view = await conductor.view(info.id)
+    assert view.memory['answer'] == 'To Ada and to all that she has built!' and view.memory['round'] == 1

@@ -1,8 +1,8 @@
 """Experiments: which variant of a workflow is better on a dataset, and whether that is true."""
 
-from engine.experiments.answer.records import Answer, Comparison, VariantSummary
+from engine.experiments.answer.records import Answer, VariantComparison, VariantSummary
 from engine.experiments.answer.words import figures, plain
-from engine.experiments.datasets import Case
+from engine.experiments.datasets import Case, ImportedCases, export_csv, export_json_lines, import_cases
 from engine.experiments.files import SAMPLE, ExperimentFile, read_experiment
 from engine.experiments.library import DatasetInfo, UnknownDataset
 from engine.experiments.marking import Agreement, Pairing
@@ -26,11 +26,11 @@ __all__ = [
     'Answer',
     'Case',
     'Cell',
-    'Comparison',
     'DatasetInfo',
     'Direction',
     'Experiment',
     'ExperimentFile',
+    'ImportedCases',
     'Mark',
     'Pairing',
     'Plan',
@@ -39,8 +39,12 @@ __all__ = [
     'UnknownDataset',
     'UnknownExperiment',
     'Variant',
+    'VariantComparison',
     'VariantSummary',
+    'export_csv',
+    'export_json_lines',
     'figures',
+    'import_cases',
     'plain',
     'read_experiment',
     'scorer',

@@ -6,8 +6,10 @@ from engine.experiments.datasets import Case
 from engine.experiments.files import SAMPLE, ExperimentFile, read_experiment
 from engine.experiments.library import DatasetInfo, UnknownDataset
 from engine.experiments.marking import Agreement, Pairing
-from engine.experiments.planning import Plan
+from engine.experiments.planning import Plan, change_between, launch_of
 from engine.experiments.records import (
+    MAX_SCORERS,
+    MAX_VARIANTS,
     Cell,
     Direction,
     Experiment,
@@ -17,10 +19,12 @@ from engine.experiments.records import (
     UnknownExperiment,
     Variant,
 )
-from engine.experiments.scorers import KINDS, scorer
+from engine.experiments.scorers import KINDS, Scorer, read_scorers, scorer
 
 __all__ = [
     'KINDS',
+    'MAX_SCORERS',
+    'MAX_VARIANTS',
     'SAMPLE',
     'Agreement',
     'Answer',
@@ -35,13 +39,17 @@ __all__ = [
     'Pairing',
     'Plan',
     'Score',
+    'Scorer',
     'ScorerSpec',
     'UnknownDataset',
     'UnknownExperiment',
     'Variant',
     'VariantSummary',
+    'change_between',
     'figures',
+    'launch_of',
     'plain',
     'read_experiment',
+    'read_scorers',
     'scorer',
 ]

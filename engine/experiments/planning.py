@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final
 
 from engine.configuration.catalog import Catalog
 from engine.errors import InvalidInput
 from engine.experiments.datasets import Case
 from engine.experiments.records import Cell, Experiment, Variant, cell_id, digest_of
-from engine.records import Launch, RunId
+from engine.records import Budget, Launch, RunId
 from engine.records.run_info import MAX_TAG, MAX_TAGS, MAX_TITLE
 
 MERGED: Final = ('parameters', 'models', 'effort', 'instructions', 'tools', 'stubs')
@@ -60,6 +60,20 @@ def launch_of(base: Launch, variant: Variant) -> Launch:
         if name in values and isinstance(values[name], Mapping):
             values[name] = {**getattr(base, name), **values[name]}
     return base.change(values)
+
+
+def change_between(base: Launch, launch: Launch) -> dict[str, Any]:
+    """Return the change of a variant that makes `launch` of `base`: what it gives that the base does not."""
+    change: dict[str, Any] = {}
+    for item in fields(Launch):
+        before, after = getattr(base, item.name), getattr(launch, item.name)
+        if item.name in OWN or after == before:
+            continue
+        if item.name in MERGED:
+            after = {key: value for key, value in after.items() if key not in before or before[key] != value}
+        if after != {}:
+            change[item.name] = asdict(after) if isinstance(after, Budget) else after
+    return change
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,11 +31,13 @@ class Verdict:
     def __init__(self) -> None:
         """Draw it empty."""
         self._card = CachedElement('card verdict', 'section', aria_label='Answer', data_redrawn=True)
+        self._card.set_visibility(False)
 
     def show(self, experiment: Experiment, answer: Answer) -> None:
         """Show what the runs say."""
         if not self._card.clear_if_changed((answer, experiment.variants, experiment.state)):
             return
+        self._card.set_visibility(True)
         main = experiment.scorers[0].name
         comparisons = {item.variant: item for item in answer.comparisons if item.measure == main}
         reach = max(

@@ -67,7 +67,7 @@ class Tree:
     """A chart file's text as nodes, which know their lines."""
 
     def __init__(self, root: yaml.Node) -> None:
-        self._root = root
+        self.root = root
 
     def line(self, path: Place, inner: int = 1) -> int:
         """Return the line of a field's name, of an item, or of the nearest enclosing one.
@@ -84,7 +84,7 @@ class Tree:
         return line
 
     def _find(self, path: Place) -> tuple[int, yaml.Node]:
-        node, line = self._root, self._root.start_mark.line + 1
+        node, line = self.root, self.root.start_mark.line + 1
         for step in path:
             if isinstance(node, yaml.MappingNode):
                 for key, value in node.value:
@@ -98,7 +98,7 @@ class Tree:
 
     def lines(self) -> Iterator[tuple[str, int]]:
         """Yield each field, as `states.writing.prompt`, with the line of its name."""
-        yield from _lines(self._root, ())
+        yield from _lines(self.root, ())
 
 
 def _lines(node: yaml.Node, path: tuple[str, ...]) -> Iterator[tuple[str, int]]:

@@ -174,14 +174,14 @@ class Experiments:
                     await self._host.cancel(cell.run, 'its experiment was cancelled')
         return cancelled
 
-    async def rescore(self, experiment: str, scorers: Sequence[ScorerSpec] = ()) -> Experiment:
+    async def rescore(self, experiment: str, scorers: Sequence[ScorerSpec] | None = None) -> Experiment:
         """Score all runs again, with other scorers if some are given; no run is made.
 
         Raises:
             UnknownExperiment, InvalidInput
             EventRefused: its runs are still being made.
         """
-        specs = tuple(scorers)
+        specs = tuple(scorers or ())
         read_scorers(specs)
 
         def edit(stored: Experiment) -> Experiment:

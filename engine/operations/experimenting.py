@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 from pydantic import Field
 
 from engine.experiments.answer.records import Answer
-from engine.experiments.datasets import Case
+from engine.experiments.datasets import MAX_CASES, Case
 from engine.experiments.experiments import CellPage
-from engine.experiments.library import MAX_CASES, DatasetInfo
+from engine.experiments.library import DatasetInfo
 from engine.experiments.marking import Agreement, Pairing
 from engine.experiments.planning import Plan
 from engine.experiments.records import Cell, Experiment, Mark, ScorerSpec
@@ -116,8 +116,8 @@ class Experimenting(Protocol):
         self,
         experiment: Id,
         scorers: Annotated[
-            Sequence[ScorerSpec], Field(max_length=20, description='By default the same ones.')
-        ] = (),
+            Sequence[ScorerSpec] | None, Field(max_length=20, description='By default the same ones.')
+        ] = None,
     ) -> Experiment:
         """Score the runs of an experiment again, perhaps with other scorers; no run is made."""
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
+from engine.charts.desk import LibraryDesk
 from engine.charts.library import ChartLibrary, charts_folder
 from engine.configuration.catalog import Catalog
 from engine.configuration.connections import CatalogAgents, CatalogEndpoints, CatalogServers
@@ -100,7 +101,8 @@ class LocalConductor:
             ChartLibrary(catalog, charts_folder())
         self.catalog = catalog
         charts = catalog.charts
-        self.charts = LibraryCharts(charts if isinstance(charts, ChartLibrary) else ChartLibrary(catalog))
+        library = charts if isinstance(charts, ChartLibrary) else ChartLibrary(catalog)
+        self.charts = LibraryCharts(library)
         self.clock = clock or RealClock()
         if workspaces is None and not isinstance(self.journal, MemoryJournal):
             workspaces = home_folder() / 'workspaces'
@@ -117,6 +119,7 @@ class LocalConductor:
             workspaces=self.workspaces,
             recordings=self.recordings,
             sandbox=self.sandbox,
+            desk=LibraryDesk(library, self.journal),
             redact=self.catalog.redact,
             private_addresses=env_flag(PRIVATE_ADDRESSES) if private_addresses is None else private_addresses,
         )

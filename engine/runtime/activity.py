@@ -54,9 +54,12 @@ class ChartDesk(Protocol):
         """Return why a chart cannot be saved under a name over the version `base`; '' if it can."""
 
     async def save(self, name: str, text: str, *, base: str, author: str, note: str) -> str:
-        """Save a chart over the version `base`, '' for a new one, and return its version.
+        """Save a chart over the version `base`, '' for a new one.
 
         Saving the same text again changes nothing.
+
+        Returns:
+            Its version; '' if this program keeps no charts.
 
         Raises:
             EngineError: it is wrong, or somebody has changed the chart since.

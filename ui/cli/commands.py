@@ -172,6 +172,7 @@ PANELS: dict[str, dict[str, Verb | Noun]] = {
                 'versions': 'catalog.chart:versions',
                 'restore': 'catalog.chart:restore',
                 'remove': 'catalog.chart:remove',
+                'export': 'catalog.chart_export:export',
                 'schema': 'catalog.chart_schema:schema',
             },
         ),

@@ -18,7 +18,8 @@ class AuthorParameters(Form):
     request: str = task_field(
         'What you need',
         'The workflow in plain words: who does what, what is checked, when it ends',
-        'Three writers draft a toast side by side, and a judge picks the best.',
+        'Three writers draft a toast side by side, and a judge picks the best or sends all back, '
+        'at most two rounds.',
     )
     base: Name = Field(
         '',

@@ -70,7 +70,7 @@ async def read_task(memory: AuthorMemory, activity: Activity) -> dict[str, Any]:
 async def check_draft(memory: AuthorMemory, activity: Activity) -> dict[str, Any]:
     """Return what is found in the latest draft."""
     assert memory.draft
-    services, desk = activity.services, activity.services.desk
+    services = activity.services
     gate = Gate(
         allowed=memory.tools,
         name=memory.base if memory.base_version else '',
@@ -78,7 +78,8 @@ async def check_draft(memory: AuthorMemory, activity: Activity) -> dict[str, Any
         tools=services.tools,
     )
     checked = await asyncio.to_thread(check, memory.draft.text, gate)
-    if desk and checked.chart and (problem := await desk.objection(checked.chart, memory.base_version)):
+    desk = _desk(activity)
+    if checked.chart and (problem := await desk.objection(checked.chart, memory.base_version)):
         found = Found(line=1, text=f'`chart`: {problem}')
         checked = Checked(findings=(found, *checked.findings), chart=checked.chart, worst=checked.worst)
     return {**to_jsonable(checked), 'sound': checked.sound}
@@ -92,22 +93,19 @@ async def try_draft(memory: AuthorMemory, activity: Activity) -> dict[str, Any]:
 
 
 async def save_draft(memory: AuthorMemory, activity: Activity) -> dict[str, Any]:
-    """Save the latest draft as a version; returns none if no charts are kept here. Raises `EngineError`."""
+    """Save the latest draft; its version is '' if no charts are kept here. Raises `EngineError`."""
     assert memory.draft
-    desk = activity.services.desk
-    if desk is None:
-        return {'version': '', 'problem': 'no charts are kept here'}
-    version = await desk.save(
+    version = await _desk(activity).save(
         memory.draft.chart,
         memory.draft.text,
         base=memory.base_version,
         author=memory.approver or activity.run.author,
         note=memory.version_note,
     )
-    return {'version': version, 'problem': ''}
+    return {'version': version, 'problem': '' if version else 'this program keeps no charts'}
 
 
 def _desk(activity: Activity) -> ChartDesk:
     if activity.services.desk is None:
-        raise EngineError('no charts are kept here: leave `base` and `run` empty')
+        raise EngineError('this program keeps no charts')
     return activity.services.desk

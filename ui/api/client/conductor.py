@@ -282,14 +282,16 @@ class HttpConductor:
         """List the patterns that the server can run."""
         return await self._ask.one(PatternList, 'patterns')
 
-    async def pattern(self, name: str) -> PatternInfo:
+    async def pattern(self, name: str, version: str = '') -> PatternInfo:
         """Describe a pattern that the server can run. Raises `UnknownPattern`."""
-        return await self._ask.one(PatternInfo, f'patterns/{quote(name, safe="")}')
+        return await self._ask.one(PatternInfo, f'patterns/{quote(name, safe="")}', version=version)
 
-    async def draw(self, pattern: str, parameters: Mapping[str, Any] | None = None) -> Shape:
+    async def draw(
+        self, pattern: str, parameters: Mapping[str, Any] | None = None, version: str = ''
+    ) -> Shape:
         """Return the chart that a run of a pattern that the server knows would have."""
         text = json.dumps(parameters) if parameters else ''
-        return await self._ask.one(Shape, f'patterns/{pattern}/shape', parameters=text)
+        return await self._ask.one(Shape, f'patterns/{pattern}/shape', parameters=text, version=version)
 
     async def annotate(self, run: RunId, **changes: Unpack[Annotation]) -> RunInfo:
         """Change title, tags, note, star or pin."""

@@ -173,7 +173,7 @@ BODY_TEXTS: Mapping[str, Mapping[str, Any]] = {
     'start_experiment': {'text': 'An experiment.'},
     'plan_experiment': {'text': 'An experiment that is not started.'},
     'save_dataset': {'name': 'NewVersion', 'text': 'A version of a dataset.'},
-    'cancel_experiment': {'name': 'Reason', 'text': 'The reason for an action.'},
+    'cancel_experiment': {'name': 'Cancellation', 'text': 'Why an experiment is cancelled.'},
     'rescore_experiment': {'name': 'Scorers', 'text': 'How runs are scored.'},
     'mark_cell': {'name': 'NewMark', 'text': 'What a person thinks of a run.'},
     'add_trigger': {'text': 'A trigger.'},

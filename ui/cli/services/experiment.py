@@ -182,7 +182,7 @@ def rescore(
     session: Session,
 ) -> None:
     """Score the runs of an experiment again, perhaps with other scorers; no run is made."""
-    scorers = read_experiment(file).experiment.scorers if file else ()
+    scorers = read_experiment(file).experiment.scorers if file else None
 
     async def work(conductor: Conductor) -> ExperimentResult:
         found = await _find(conductor, name)

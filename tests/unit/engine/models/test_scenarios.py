@@ -15,6 +15,7 @@ from engine.models.scripted.model import Scripted
 from engine.models.scripted.scenario import Scenario
 from engine.records import Outcome
 from tests.support.clocks import IdleClock
+from tests.support.harness import to_the_end
 
 SHIPPED = Library.load()
 GOOD = """\
@@ -176,7 +177,7 @@ async def play(scenario: Scenario) -> tuple[Outcome, list[Transition]]:
     async with LocalConductor(MemoryJournal(), catalog=catalog, clock=IdleClock()) as conductor:
         parameters = {**scenario.parameters, scenario.field: scenario.task}
         run = (await conductor.start(scenario.pattern, parameters)).id
-        return await conductor.result(run), await conductor.transitions(run)
+        return await to_the_end(conductor, run), await conductor.transitions(run)
 
 
 def find_name(library: Library, task: str) -> str:

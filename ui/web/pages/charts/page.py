@@ -73,8 +73,9 @@ class ChartList(RowList):
 
     def _facts(self, item: ChartInfo) -> list[str]:
         facts = []
-        if pattern := self.backend().catalog.patterns.get(item.name):
-            facts.append(count(len(self.backend().catalog.draw(pattern.name).states), 'state'))
+        pattern = self.backend().catalog.patterns.get(item.name)
+        if pattern and issubclass(pattern, ChartPattern):
+            facts.append(count(len(pattern.source.states), 'state'))
         if version := item.version:
             facts.append(f'version {version.number}')
             facts.append(ago(version.saved, self.backend().clock.now()))

@@ -70,13 +70,14 @@ def _draw_choice(backend: Backend, name: str, versions: Sequence[ChartVersion], 
     def go() -> None:
         ui.navigate.to(difference_path(name, old.value, new.value))
 
+    def choose(words: str, version: ChartVersion | None) -> NativeSelect:
+        with Box('difference-choice'):
+            select = NativeSelect(options, value=version.version if version else '', on_change=go)
+            label(words, select, 'muted small').move(target_index=0)
+        return select
+
     with Box('difference-choice'):
-        old = NativeSelect(options, value=pair.old.version if pair.old else '', on_change=go)
-        new = NativeSelect(options, value=pair.new.version if pair.new else '', on_change=go)
-    for select, words in ((old, 'From'), (new, 'To')):
-        with Box('difference-choice') as around:
-            label(words, select, 'muted small')
-        select.move(around)
+        old, new = choose('From', pair.old), choose('To', pair.new)
 
 
 async def _draw(backend: Backend, name: str, pair: Pair) -> None:

@@ -13,7 +13,7 @@ from engine.errors import EntryChanged
 from ui.app.backend import Backend
 from ui.formatting.values import ago
 from ui.web.components.dialogs import notify_error, notify_errors
-from ui.web.components.theme import button, notice, text_notice
+from ui.web.components.theme import button, text_notice
 from ui.web.components.widgets import Box, Text, set_attributes, text_input, text_link
 from ui.web.pages.charts.checking import problems_of
 from ui.web.pages.charts.editor.conflict import Choice, ask_conflict
@@ -60,19 +60,16 @@ class EditorHead:
         run = button('Run', icon='play_arrow', requires='start')
         run.on('click', partial(self._go, launch_path(self._name)))
         if not opened.readonly:
-            self._save_button = button('Save', icon='save', kind='primary', requires='charts.save')
+            self._save_button = button(
+                'Save', icon='save', kind='primary editor-wide', requires='charts.save'
+            )
             self._save_button.on('click', self.save)
 
     def _draw_notices(self) -> None:
-        opened = self._opened
-        if opened.unsaid:
-            with notice('info', 'code'):
-                Text('p', f'{opened.readonly} What it cannot say:')
-                with Box('details-list', 'ul'):
-                    for text in opened.unsaid:
-                        Text('li', text)
-        elif opened.readonly:
-            text_notice('info', 'lock', opened.readonly)
+        if self._opened.readonly:
+            text_notice('info', 'lock', self._opened.readonly)
+        else:
+            Text('p', 'To change it, use a wider window.', 'muted small editor-narrow')
 
     def bind(self, view: EditorView) -> None:
         """Save what this editor holds."""

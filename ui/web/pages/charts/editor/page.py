@@ -46,8 +46,6 @@ def register(backend: Backend) -> None:
 
 async def _draw(backend: Backend, opened: Opened) -> None:
     head = EditorHead(backend, opened)
-    view = EditorView(
-        backend, opened.name, opened.text, readonly=bool(opened.readonly), on_change=head.show_changes
-    )
+    view = EditorView(backend, opened, on_change=head.show_changes)
     head.bind(view)
     await view.load()

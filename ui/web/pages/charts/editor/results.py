@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from engine.operations.rehearsal import Finding, Rehearsal
-from ui.formatting.steps import path_text
 from ui.formatting.usage import cost_sentence
 from ui.formatting.values import count
 from ui.web.components.tabs import Tabs
@@ -21,11 +20,27 @@ PROBLEMS, REHEARSAL, COST = 'Problems', 'Rehearsal', 'Cost'
 class Results:
     """The panel with its tabs."""
 
-    def __init__(self, *, on_line: Callable[[int], object], on_finding: Callable[[Finding], object]) -> None:
-        """Draw it, empty; `on_line` gets the line of a problem, `on_finding` the finding that is clicked."""
+    def __init__(
+        self,
+        *,
+        on_line: Callable[[int], object],
+        on_finding: Callable[[Finding], object],
+        unsaid: Sequence[str] = (),
+    ) -> None:
+        """Draw it, empty.
+
+        Args:
+            on_line: gets the line of a problem that is clicked.
+            on_finding: gets the finding that is clicked.
+            unsaid: what of a Python pattern a chart cannot say.
+        """
         self._on_line, self._on_finding = on_line, on_finding
         with Box('panel editor-results', 'section', aria_label='Problems and rehearsal'):
             self._tabs = Tabs('Problems and rehearsal')
+            if unsaid:
+                with self._tabs.panel(f'What it cannot say ({len(unsaid)})'), Box('editor-unsaid', 'ul'):
+                    for text in unsaid:
+                        Text('li', text)
             with self._tabs.panel(PROBLEMS):
                 self._problems = CachedElement()
             with self._tabs.panel(REHEARSAL):
@@ -61,13 +76,6 @@ class Results:
         if self._findings.clear_if_changed(rehearsal):
             with self._findings:
                 draw_findings(rehearsal, self._on_finding)
-                if undecided := rehearsal.undecided:
-                    words = (
-                        'No way was found' if rehearsal.complete else 'The time was too short to find a way'
-                    )
-                    Text(
-                        'p', f'{words} to: {", ".join(map(path_text, undecided))}.', 'muted editor-undecided'
-                    )
         if self._cost.clear_if_changed(rehearsal.cost):
             with self._cost:
                 draw_cost(rehearsal.cost)

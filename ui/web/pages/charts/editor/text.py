@@ -34,8 +34,11 @@ class ChartText(Element, component=ASSETS / 'editor' / 'chart_text.js'):
         self.text = text
         self._serial = 0
         self._props |= {'value': text, 'label': label, 'readonly': readonly}
+        self.is_narrow = False
+        """Whether the window is so narrow that the text can only be looked at."""
         self._handlers: list[Callable[[], Any]] = []
         self.on('text', self._receive)
+        self.on('narrow', self._set_narrow)
 
     def on_text(self, handler: Callable[[], Any]) -> None:
         """Call `handler` after each change, whoever made it."""
@@ -74,6 +77,9 @@ class ChartText(Element, component=ASSETS / 'editor' / 'chart_text.js'):
         text, serial = event.args
         self._serial = int(serial)
         self._keep(str(text))
+
+    def _set_narrow(self, event: Any) -> None:
+        self.is_narrow = bool(event.args)
 
     def _keep(self, text: str) -> None:
         self.text = text

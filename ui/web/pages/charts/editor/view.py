@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from engine.charts import ChartFile
+from engine.charts import chart_schema
 from engine.operations.rehearsal import Finding, Means, rehearse
 from ui.app.backend import Backend
 from ui.web.components.debounce import Debouncer, Pace, create_page_task
@@ -16,6 +16,7 @@ from ui.web.pages.charts.checking import Checked, TextProblem, check_chart, edge
 from ui.web.pages.charts.editor.changes import Changes
 from ui.web.pages.charts.editor.chart import ChartPanel
 from ui.web.pages.charts.editor.completion import Completion
+from ui.web.pages.charts.editor.opening import Opened
 from ui.web.pages.charts.editor.results import Results
 from ui.web.pages.charts.editor.text import ChartText
 from ui.web.pages.shared.rehearsal import rehearsal_layer
@@ -27,18 +28,17 @@ BELOW = """(event) => {
     emit({ x: left, y: bottom });
 }"""
 """Handler of a click in the browser: reports the place below the button."""
-REHEARSAL_SECONDS = 2.0
-"""How long a rehearsal looks for ways to states: each change begins it anew."""
+QUIET_SECONDS = 0.8
+"""Seconds without a change before a chart is rehearsed."""
 
 
 class EditorView:
     """Text, diagram and results; what is typed is checked, drawn and rehearsed."""
 
-    def __init__(
-        self, backend: Backend, name: str, text: str, *, readonly: bool, on_change: Callable[[], object]
-    ) -> None:
+    def __init__(self, backend: Backend, opened: Opened, *, on_change: Callable[[], object]) -> None:
         """Draw it; `load` checks the text. `on_change` is called after each change of it."""
-        self._backend, self._name, self._on_change = backend, name, on_change
+        self._backend, self._name, self._on_change = backend, opened.name, on_change
+        name, text, readonly = opened.name, opened.text, bool(opened.readonly)
         self.checked = Checked(text=text)
         self._valid = self.checked
         self._here: tuple[list[str], list[str]] = ([], [])
@@ -50,8 +50,12 @@ class EditorView:
                     self._state = Text('span', '', 'muted small', role='status')
                     Box('grow', 'span')
                     if not readonly:
-                        self._undo = button('', icon='undo', kind='quiet small', label='Undo (Ctrl Z)')
-                        self._redo = button('', icon='redo', kind='quiet small', label='Redo (Ctrl Y)')
+                        self._undo = button(
+                            '', icon='undo', kind='quiet small editor-wide', label='Undo (Ctrl Z)'
+                        )
+                        self._redo = button(
+                            '', icon='redo', kind='quiet small editor-wide', label='Redo (Ctrl Y)'
+                        )
                 self.text = ChartText(text, label=f'Text of {name}', readonly=readonly)
             self._chart = ChartPanel(
                 name,
@@ -59,7 +63,7 @@ class EditorView:
                 on_edge=self._pick_edge,
                 on_menu=None if readonly else self._open_menu,
             )
-            self._results = Results(on_line=self.text.go, on_finding=self._point_to)
+            self._results = Results(on_line=self.text.go, on_finding=self._point_to, unsaid=opened.unsaid)
         self._changes = Changes(self.text, lambda: self._valid, lambda: self._chart.folded)
         self._debouncer = Debouncer(self._check, self._page, PACE)
         self.text.on_line(self._light_line)
@@ -73,14 +77,15 @@ class EditorView:
         self.text.on_history(self._show_history)
         self.text.on_text(self._on_text)
         self.text.on_late(lambda: self._state.show('That came too late: the text had changed. Try again.'))
-        completion = Completion(ChartFile.model_json_schema(), sorted(self._backend().catalog.tools))
+        completion = Completion(chart_schema(), sorted(self._backend().catalog.tools))
         self.text.on_complete(lambda line, before: completion.complete(self.text.text, line, before))
         with self._chart.tools:
-            more = button('Change', icon='edit', kind='small', aria_haspopup='menu')
+            more = button('Change', icon='edit', kind='small editor-wide', aria_haspopup='menu')
             more.on('click', lambda event: self._open_menu_here(event.args), js_handler=BELOW)
 
     def _open_menu(self, target: Mapping[str, Any]) -> None:
-        self._changes.open_menu(target)
+        if not self.text.is_narrow:
+            self._changes.open_menu(target)
 
     def _open_menu_here(self, place: Mapping[str, Any]) -> None:
         """Open the menu of what the cursor is in, for people who use no mouse."""
@@ -115,26 +120,34 @@ class EditorView:
         if checked.pattern is None or checked.shape is None:
             return
         self._valid = checked
-        self._rehearse(checked)
+        self._rehearse()
         await self._chart.show(checked.shape)
 
     def _show_problems(self, problems: Sequence[TextProblem]) -> None:
         self.text.show_problems(problems)
         self._results.show_problems(problems)
 
-    def _rehearse(self, checked: Checked) -> None:
-        if self._rehearsing is not None:
-            self._rehearsing.cancel()
-        self._rehearsing = create_page_task(self._page, self._show_rehearsal(checked), 'rehearse a chart')
+    def _rehearse(self) -> None:
+        """Rehearse the chart once nobody types, one rehearsal at a time."""
+        if self._rehearsing is None or self._rehearsing.done():
+            self._rehearsing = create_page_task(self._page, self._catch_up(), 'rehearse a chart')
+
+    async def _catch_up(self) -> None:
+        rehearsed = None
+        while rehearsed is not self._valid and not self._page.is_deleted:
+            text = self.text.text
+            await asyncio.sleep(QUIET_SECONDS)
+            if self.text.text == text:
+                rehearsed = self._valid
+                await self._show_rehearsal(rehearsed)
 
     async def _show_rehearsal(self, checked: Checked) -> None:
         if checked.pattern is None:
             return
         catalog = self._backend().catalog
         means = Means(chosen={}, models=catalog.registry, tools=catalog.tools)
-        rehearsal = await asyncio.to_thread(
-            rehearse, checked.pattern.sample({}), seconds=REHEARSAL_SECONDS, means=means
-        )
+        workflow = checked.pattern.sample({})
+        rehearsal = await asyncio.to_thread(rehearse, workflow, seconds=0.0, means=means)
         if checked is not self.checked or self._page.is_deleted:
             return
         self._results.show_rehearsal(rehearsal)

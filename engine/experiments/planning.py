@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final
 
+from pydantic_core import to_jsonable_python
+
 from engine.configuration.catalog import Catalog
 from engine.errors import InvalidInput
 from engine.experiments.datasets import Case
@@ -103,6 +105,7 @@ class Planner:
     def __init__(self, experiment: Experiment, cases: Sequence[Case], catalog: Catalog) -> None:
         self.experiment, self.cases, self._catalog = experiment, cases, catalog
         self._launches: dict[str, Launch] = {}
+        self._default_parameters: dict[tuple[str, str], Mapping[str, Any]] = {}
         problems: dict[str, str] = {}
         for place, variant in enumerate(experiment.variants):
             at = f'variants.{place}'
@@ -198,7 +201,7 @@ class Planner:
         """Return by variant the digests of what decides its runs, by part."""
         return {
             name: {
-                **{part: digest_of(value) for part, value in _deciding(launch).items()},
+                **{part: digest_of(value) for part, value in self._deciding(launch).items()},
                 'version': launch.version,
                 'cases': self.experiment.version,
             }
@@ -206,19 +209,30 @@ class Planner:
         }
 
     def _fingerprint(self, launch: Launch, repeat: int) -> str:
-        return digest_of(_deciding(launch), launch.version, repeat)
+        return digest_of(self._deciding(launch), launch.version, repeat)
 
+    def _deciding(self, launch: Launch) -> dict[str, Any]:
+        """Return what of a launch decides what its run does; a default is the same if it is given."""
+        return {
+            'pattern': launch.pattern,
+            'parameters': {**self._defaults(launch.pattern, launch.version), **launch.parameters},
+            'models': dict(launch.models),
+            'seed': launch.seed,
+            'budget': launch.budget and asdict(launch.budget),
+            **{name: value for name, value in launch.options.items() if name != 'record'},
+        }
 
-def _deciding(launch: Launch) -> dict[str, Any]:
-    """Return what of a launch decides what its run does."""
-    return {
-        'pattern': launch.pattern,
-        'parameters': dict(launch.parameters),
-        'models': dict(launch.models),
-        'seed': launch.seed,
-        'budget': launch.budget and asdict(launch.budget),
-        **{name: value for name, value in launch.options.items() if name != 'record'},
-    }
+    def _defaults(self, pattern: str, version: str) -> Mapping[str, Any]:
+        key = (pattern, version)
+        if key not in self._default_parameters:
+            known = self._catalog.pattern(pattern, version).Parameters.model_fields
+            defaults = {
+                name: item.get_default(call_default_factory=True)
+                for name, item in known.items()
+                if not item.is_required()
+            }
+            self._default_parameters[key] = to_jsonable_python(defaults, fallback=str)
+        return self._default_parameters[key]
 
 
 def changes_since(before: Mapping[str, Mapping[str, str]], now: Planner) -> dict[str, tuple[str, ...]]:

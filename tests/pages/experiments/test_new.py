@@ -32,7 +32,10 @@ async def test_an_experiment_is_entered_estimated_confirmed_and_started(
     answer(pages, 'Start experiment')
     await see(pages, 'Score again', retries=30)
     (made,) = await conductor.experiments.list()
-    assert made.name == 'Is a whisper worse?' and made.variants[1].change == {'parameters': {'task': 'Whisper it'}}
+    assert made.name == 'Is a whisper worse?'
+    assert made.variants[1].change == {
+        'parameters': {'task': 'Whisper it'}
+    }
     assert made.scorers[0].settings == {'not_visited': ['around']}
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic_core import to_jsonable_python
 
 from engine import InvalidInput
 from engine.experiments import KINDS, MAX_SCORERS, Scorer, ScorerSpec, read_scorers
@@ -75,7 +76,7 @@ def read_settings(kind: str, values: Mapping[str, Any]) -> dict[str, Any]:
             value = _read_json(value)
         elif set(get_args(info.annotation)) == {bool, type(None)}:
             value = {'': None, 'yes': True, 'no': False}[value]
-        if info.is_required() or value != info.get_default(call_default_factory=True):
+        if info.is_required() or value != to_jsonable_python(info.get_default(call_default_factory=True)):
             settings[info.alias or name] = value
     return settings
 

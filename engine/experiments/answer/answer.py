@@ -12,10 +12,10 @@ from engine.experiments.answer.levels import alpha_at_end, holm
 from engine.experiments.answer.records import (
     Answer,
     CellResult,
-    VariantComparison,
     Design,
     Measure,
     ScoreSummary,
+    VariantComparison,
     VariantSummary,
 )
 from engine.experiments.answer.sequential import EarlyStop

@@ -2,50 +2,51 @@
 
 from engine.experiments.answer.records import Answer, VariantComparison, VariantSummary
 from engine.experiments.answer.words import figures, plain
-from engine.experiments.datasets import Case, ImportedCases, export_csv, export_json_lines, import_cases
-from engine.experiments.files import SAMPLE, ExperimentFile, read_experiment
+from engine.experiments.datasets import Case, export_csv, export_json_lines, import_cases
+from engine.experiments.files import SAMPLE, read_experiment
 from engine.experiments.library import DatasetInfo, UnknownDataset
-from engine.experiments.marking import Agreement, Pairing
-from engine.experiments.planning import Plan
+from engine.experiments.planning import Plan, change_between, launch_of
 from engine.experiments.records import (
+    MAX_SCORERS,
+    MAX_VARIANTS,
     Cell,
     Direction,
     Experiment,
-    Mark,
     Score,
     ScorerSpec,
     UnknownExperiment,
     Variant,
 )
-from engine.experiments.scorers import KINDS, scorer
+from engine.experiments.scorers import KINDS, Scorer, read_scorers, scorer
 
 __all__ = [
     'KINDS',
+    'MAX_SCORERS',
+    'MAX_VARIANTS',
     'SAMPLE',
-    'Agreement',
     'Answer',
     'Case',
     'Cell',
     'DatasetInfo',
     'Direction',
     'Experiment',
-    'ExperimentFile',
-    'ImportedCases',
-    'Mark',
-    'Pairing',
     'Plan',
     'Score',
+    'Scorer',
     'ScorerSpec',
     'UnknownDataset',
     'UnknownExperiment',
     'Variant',
     'VariantComparison',
     'VariantSummary',
+    'change_between',
     'export_csv',
     'export_json_lines',
     'figures',
     'import_cases',
+    'launch_of',
     'plain',
     'read_experiment',
+    'read_scorers',
     'scorer',
 ]

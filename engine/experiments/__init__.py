@@ -2,7 +2,15 @@
 
 from engine.experiments.answer.records import Answer, Comparison, VariantSummary
 from engine.experiments.answer.words import figures, plain
-from engine.experiments.datasets import Case
+from engine.experiments.datasets import (
+    Case,
+    Imported,
+    Problem,
+    case_of,
+    export_csv,
+    export_json_lines,
+    import_cases,
+)
 from engine.experiments.files import SAMPLE, ExperimentFile, read_experiment
 from engine.experiments.library import DatasetInfo, UnknownDataset
 from engine.experiments.marking import Agreement, Pairing
@@ -35,9 +43,11 @@ __all__ = [
     'Direction',
     'Experiment',
     'ExperimentFile',
+    'Imported',
     'Mark',
     'Pairing',
     'Plan',
+    'Problem',
     'Score',
     'Scorer',
     'ScorerSpec',
@@ -45,8 +55,12 @@ __all__ = [
     'UnknownExperiment',
     'Variant',
     'VariantSummary',
+    'case_of',
     'change_between',
+    'export_csv',
+    'export_json_lines',
     'figures',
+    'import_cases',
     'launch_of',
     'plain',
     'read_experiment',

@@ -5,8 +5,9 @@ from nicegui.testing import User
 
 from engine import LocalConductor
 from engine.operations import Role
-from tests.support.pages.clicks import answer, click, enter, labelled, press_labelled, see
-from ui.web.pages.experiments.datasets.case_dialog import read_expectation
+from tests.support.harness import complete_run
+from tests.support.pages.clicks import answer, click, control, enter, labelled, press_labelled, see
+from ui.formatting.experiments.expectations import read_expectation
 
 TABLE = 'id,answer,expectation,detour\none,1 loaf,1,false\ntwo,2 loaves,2,perhaps\nthree,3 loaves,3,true'
 
@@ -93,3 +94,20 @@ class TestViewer:
         await see(pages, 'case 3', 'Export')
         for text in ('Edit', 'Import', 'Delete', 'Add case'):
             await pages.should_not_see(text)
+
+
+async def test_a_run_becomes_a_case_with_a_corrected_answer(pages: User, conductor: LocalConductor) -> None:
+    run = await complete_run(conductor, 'echo', {'answer': 'four loaves'}, title='Four')
+    await pages.open('/runs')
+    await see(pages, 'Four')
+    press_labelled(pages, 'Actions for Four')
+    await see(pages, 'Add to dataset')
+    click(pages, 'Add to dataset')
+    await see(pages, 'The run becomes a case')
+    assert control(pages, 'Expected').value == 'four loaves'
+    enter(pages, 'Expected', '4')
+    enter(pages, 'Dataset', 'corrected')
+    answer(pages, 'Add')
+    await see(pages, 'Added to corrected', retries=20)
+    (case,) = await conductor.datasets.cases('corrected')
+    assert (case.expectation, case.source, case.parameters['answer']) == ('4', run, 'four loaves')

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine.experiments import Case
+from ui.formatting.experiments.expectations import expectation_text, read_expectation
 from ui.web.components.dialogs import await_answer, dialog_frame, draw_dialog_actions
 from ui.web.components.forms.form import Form
 
@@ -68,25 +68,3 @@ async def edit_case(case: Case | None, taken: Collection[str]) -> Case | None:
 
         draw_dialog_actions(dialog, 'Save', save)
     return cast(Case | None, await await_answer(dialog))
-
-
-def expectation_text(value: Any) -> str:
-    """Return what is expected as a text to edit: JSON, unless it is a text."""
-    if value is None or isinstance(value, str):
-        return value or ''
-    return json.dumps(value, ensure_ascii=False, indent=2)
-
-
-def read_expectation(text: str, before: Any = None) -> Any:
-    """Return what is expected from an edited text; one that is no JSON stands for itself.
-
-    What was a text before stays one, whatever it looks like.
-    """
-    if not text:
-        return None
-    if isinstance(before, str):
-        return text
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text

@@ -2,8 +2,16 @@
 
 from engine.experiments.answer.records import Answer, VariantComparison, VariantSummary
 from engine.experiments.answer.words import figures, plain
-from engine.experiments.datasets import Case, export_csv, export_json_lines, import_cases
-from engine.experiments.files import SAMPLE, read_experiment
+from engine.experiments.datasets import (
+    Case,
+    Imported,
+    Problem,
+    case_of,
+    export_csv,
+    export_json_lines,
+    import_cases,
+)
+from engine.experiments.files import SAMPLE, ExperimentFile, read_experiment
 from engine.experiments.library import DatasetInfo, UnknownDataset
 from engine.experiments.planning import Plan, change_between, launch_of
 from engine.experiments.records import (
@@ -30,7 +38,12 @@ __all__ = [
     'DatasetInfo',
     'Direction',
     'Experiment',
+    'ExperimentFile',
+    'Imported',
+    'Mark',
+    'Pairing',
     'Plan',
+    'Problem',
     'Score',
     'Scorer',
     'ScorerSpec',
@@ -39,6 +52,7 @@ __all__ = [
     'Variant',
     'VariantComparison',
     'VariantSummary',
+    'case_of',
     'change_between',
     'export_csv',
     'export_json_lines',

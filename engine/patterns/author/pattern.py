@@ -24,6 +24,8 @@ SECONDS = 120.0
 """Time for reading, checking, trying out and saving, each."""
 MAX_NAMED = 20
 """Maximum number of findings that the author is told at once."""
+MAX_IN_CAVEAT = 3
+"""Maximum number of them in the reason of a failed run."""
 
 
 class Author(Pattern):
@@ -104,16 +106,16 @@ class Author(Pattern):
 
     def prompt_drafting(self, memory: AuthorMemory) -> str:
         """Return the author's task, or what is to be changed in the draft."""
-        draft = memory.draft
-        if draft is None:
+        if not memory.drafts:
             return memory.prompt
+        draft = memory.drafts[-1]
         parts = []
         if draft.by == 'person':
             parts.append(f'A person has edited the file. It is now:\n{as_data(draft.text, "chart")}')
-        serious = [f'- {found.sentence}' for found in draft.findings if found.is_serious]
-        if serious:
-            more = len(serious) - MAX_NAMED
-            parts.append('\n'.join(['The file is wrong:', *serious[:MAX_NAMED]]))
+        if draft.serious:
+            more = len(draft.serious) - MAX_NAMED
+            listed = (f'- {problem}' for problem in draft.serious[:MAX_NAMED])
+            parts.append('\n'.join(['The file is wrong:', *listed]))
             if more > 0:
                 parts.append(f'There are {more} more problems.')
         if memory.wish:
@@ -126,7 +128,7 @@ class Author(Pattern):
 
     def is_sound(self, memory: AuthorMemory, event: Event) -> bool:
         """The draft passes all checks, and its simulated runs end as they should."""
-        return bool(memory.drafts and memory.drafts[-1].sound)
+        return memory.sound
 
     def is_persons(self, memory: AuthorMemory, event: Event) -> bool:
         """A person has written the draft: what is wrong with it is theirs to mend."""
@@ -180,8 +182,9 @@ class Author(Pattern):
         """Store how its simulated runs ended."""
         draft, found = memory.drafts[-1], tuple(map(Found.model_validate, event.data['findings']))
         memory.drafts[-1] = draft.model_copy(
-            update={'findings': (*draft.findings, *found), 'tried': event.data['tried'], 'sound': not found}
+            update={'findings': (*draft.findings, *found), 'tried': event.data['tried']}
         )
+        memory.sound = memory.drafts[-1].sound
 
     def count_correction(self, memory: AuthorMemory, event: Event) -> None:
         """Send the draft back."""
@@ -217,12 +220,12 @@ class Author(Pattern):
 
     def note_failure(self, memory: AuthorMemory, event: Event) -> None:
         """Say why there is no chart: what failed, or what is still wrong."""
-        serious = (
-            [found.sentence for found in memory.draft.findings if found.is_serious] if memory.draft else []
-        )
         problem = event.data.get('error') or event.data.get('unfit')
-        memory.caveat = str(problem or '; '.join(serious) or f'{event.at} {event.name}')
+        found = memory.drafts[-1].serious if memory.drafts else []
+        more = f' and {len(found) - MAX_IN_CAVEAT} more' if len(found) > MAX_IN_CAVEAT else ''
+        still = f'still wrong: {"; ".join(found[:MAX_IN_CAVEAT])}{more}' if found else ''
+        memory.caveat = str(problem or still or f'{event.at} {event.name}')
 
     def _add(self, memory: AuthorMemory, draft: Draft) -> None:
         memory.drafts.append(draft)
-        memory.answer = draft.text
+        memory.answer, memory.sound = draft.text, False

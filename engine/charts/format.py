@@ -289,6 +289,9 @@ class ChartFile(Part):
     projects: tuple[str, ...] = ()
     facts: Mapping[FieldName, JsonValue] = Field({}, description="What the agents' tools may read")
     inputs: Mapping[Trigger, Fields] = Field({}, description='By event: the data that people send')
+    define: Mapping[FieldName, JsonValue] = Field(
+        {}, description='Names for values, which may use those before them; computed wherever they are used'
+    )
     roles: Mapping[RoleName, Role] = {}
     guards: Mapping[FieldName, Annotated[NamedGuard, _shorthand('if', 'NamedGuard')]] = {}
     actions: Mapping[FieldName, Steps] = {}

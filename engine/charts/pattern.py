@@ -147,6 +147,7 @@ class _Loader:
         for name in file.records:
             records.record(name, ('records', name))
         language = Language(file, memory, self._note)
+        language.define()
         steps = StepCompiler(language, self._tree.line)
         states = StateCompiler(language, steps, AgentCompiler(steps, records.record))
         build_states = states.states(file.states, ('states',), ())

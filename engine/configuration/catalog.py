@@ -64,6 +64,9 @@ class Charts(Protocol):
     def number(self, name: str, version: str) -> int:
         """Return the number of a version; 0 if it is not known."""
 
+    def kept(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the versions of each chart, the newest first."""
+
 
 @dataclass(slots=True, kw_only=True)
 class Catalog:
@@ -203,13 +206,13 @@ class Catalog:
         except UnknownPattern:
             return None
 
-    def draw(self, pattern: str, parameters: Mapping[str, Any] | None = None) -> Shape:
+    def draw(self, pattern: str, parameters: Mapping[str, Any] | None = None, version: str = '') -> Shape:
         """Build the chart a run of the pattern would have; omitted parameters take their defaults.
 
         Raises:
             UnknownPattern, InvalidInput
         """
-        return build_shape(self.pattern(pattern).sample(parameters))
+        return build_shape(self.pattern(pattern, version).sample(parameters))
 
     def add(self, pattern: type[Pattern]) -> None:
         """Add a pattern. Raises `PatternError` if its name is in use."""

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from engine.errors import EngineError, EntryChanged, EventRefused, JournalError, UnknownRun
+from engine.errors import EngineError, EntryChanged, EventRefused, InvalidInput, JournalError, UnknownRun
 from engine.experiments.answer import find_answer
 from engine.experiments.answer.records import Answer
 from engine.experiments.host import Host
@@ -49,6 +49,7 @@ class Experiments:
 
     Args:
         host: the conductor.
+        check: checks a launch as if it was started. Raises `InvalidInput`, and what starting it may raise.
         bound: returns what a run uses at most.
         is_alive: whether the process of that name is still alive; see `LocalConductor`.
     """
@@ -56,10 +57,11 @@ class Experiments:
     def __init__(
         self,
         host: Host,
+        check: Callable[[Launch], Awaitable[object]],
         bound: Callable[[Launch], Awaitable[Bound]],
         is_alive: Callable[[str], bool],
     ) -> None:
-        self._host, self._bound, self._is_alive = host, bound, is_alive
+        self._host, self._check, self._bound, self._is_alive = host, check, bound, is_alive
         self._store = ExperimentStore(host.journal.documents)
         self.datasets = Library(host.journal.documents, host.clock)
         self._marking = Marking(host, self._store, self.datasets)
@@ -147,17 +149,19 @@ class Experiments:
         found = await self.get(experiment)
         results = results_of(await self._store.cells.list(about=experiment))
         design = design_of(found, await self._count_cases(found))
-        return await asyncio.to_thread(find_answer, design, results)
+        return await asyncio.to_thread(find_answer, design, results, cut_short=found.state == 'done')
 
     async def pause(self, experiment: str) -> Experiment:
         """Start no more runs; those under way go on. Raises `UnknownExperiment`, `EventRefused`."""
         return await self._steer(experiment, 'pause', {'running'}, state='paused')
 
     async def resume(self, experiment: str) -> Experiment:
-        """Go on after a pause. Raises `UnknownExperiment`, `EventRefused`."""
-        resumed = await self._steer(experiment, 'resume', {'paused'}, state='running')
-        await self._adopt(resumed)
-        return resumed
+        """Go on after a pause, or with what a process that was killed has left. Raises as `pause`."""
+        found = await self.get(experiment)
+        if found.state == 'paused' or found.is_over:
+            found = await self._steer(experiment, 'resume', {'paused'}, state='running')
+        await self._adopt(found)
+        return found
 
     async def cancel(self, experiment: str, reason: str = '') -> Experiment:
         """Stop an experiment and cancel its runs under way. Raises `UnknownExperiment`, `EventRefused`."""
@@ -170,14 +174,14 @@ class Experiments:
                     await self._host.cancel(cell.run, 'its experiment was cancelled')
         return cancelled
 
-    async def rescore(self, experiment: str, scorers: Sequence[ScorerSpec] = ()) -> Experiment:
+    async def rescore(self, experiment: str, scorers: Sequence[ScorerSpec] | None = None) -> Experiment:
         """Score all runs again, with other scorers if some are given; no run is made.
 
         Raises:
             UnknownExperiment, InvalidInput
             EventRefused: its runs are still being made.
         """
-        specs = tuple(scorers)
+        specs = tuple(scorers or ())
         read_scorers(specs)
 
         def edit(stored: Experiment) -> Experiment:
@@ -252,6 +256,12 @@ class Experiments:
         cases = await self.datasets.cases(dataset.id, version.id, split=experiment.split)
         planner = Planner(pinned, cases, self._host.catalog)
         await asyncio.to_thread(planner.check)
+        for place, launch in enumerate(planner.sample_launches().values()):
+            try:
+                await self._check(launch)
+            except InvalidInput as error:
+                at = f'variants.{place}.change'
+                raise InvalidInput({f'{at}.{name}': text for name, text in error.problems.items()}) from None
         if experiment.after:
             await self.get(experiment.after)
         return pinned, planner

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter
 
 from engine.errors import EngineError, EntryChanged, InvalidInput
-from engine.experiments.datasets import Case
+from engine.experiments.datasets import MAX_CASES, Case
 from engine.experiments.records import MAX_CASE, digest_of
 from engine.host.clock import Clock
 from engine.journal.documents import Documents, Entry, EntryQuery
@@ -23,7 +23,6 @@ from engine.runtime.run_factory import ACTOR
 CASES_KIND = 'dataset-cases'
 """The kind of the entries that hold the cases of a version, `PER_ENTRY` in each."""
 PER_ENTRY = 100
-MAX_CASES = 10_000
 MAX_BYTES = 64 << 20
 """Maximum size of the cases of a version, as JSON."""
 CASE_LIST: TypeAdapter[list[Case]] = TypeAdapter(list[Case])

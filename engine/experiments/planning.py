@@ -74,6 +74,8 @@ class PlannedRun:
 class Planner:
     """The runs of an experiment, in the order in which they start: all variants of a case together.
 
+    They have the versions of their patterns that the experiment has begun with.
+
     Args:
         experiment: what is compared.
         cases: those to run.
@@ -93,8 +95,10 @@ class Planner:
             if variant.name in self._launches:
                 problems[f'{at}.name'] = f'there are two variants {variant.name!r}'
             try:
-                self._launches[variant.name] = launch = launch_of(experiment.base, variant)
-                catalog.pattern(launch.pattern)
+                launch = launch_of(experiment.base, variant)
+                begun = experiment.parts.get(variant.name, {}).get('version', '')
+                version = catalog.pattern(launch.pattern, launch.version or begun).version
+                self._launches[variant.name] = launch = replace(launch, version=version)
             except InvalidInput as error:
                 problems |= {f'{at}.change.{name}': text for name, text in error.problems.items()}
                 continue
@@ -119,7 +123,7 @@ class Planner:
             for variant in self._launches:
                 launch = self.launch(case, variant, 1)
                 try:
-                    self._catalog.pattern(launch.pattern).parse(launch.parameters)
+                    self._catalog.pattern(launch.pattern, launch.version).parse(launch.parameters)
                 except InvalidInput as error:
                     problems |= {
                         f'cases.{case.id}.{name}': f'{text} (variant {variant!r})'
@@ -137,7 +141,7 @@ class Planner:
         changed = change.get('parameters', {})
         parameters = {**launch.parameters, **case.parameters, **changed}
         if launch.pattern != experiment.base.pattern:
-            known = self._catalog.pattern(launch.pattern).Parameters.model_fields
+            known = self._catalog.pattern(launch.pattern, launch.version).Parameters.model_fields
             parameters = {
                 name: value for name, value in parameters.items() if name in known or name in changed
             }
@@ -181,17 +185,14 @@ class Planner:
         return {
             name: {
                 **{part: digest_of(value) for part, value in _deciding(launch).items()},
-                'version': self._version(launch.pattern),
+                'version': launch.version,
                 'cases': self.experiment.version,
             }
             for name, launch in self._launches.items()
         }
 
     def _fingerprint(self, launch: Launch, repeat: int) -> str:
-        return digest_of(_deciding(launch), self._version(launch.pattern), repeat)
-
-    def _version(self, pattern: str) -> str:
-        return str(getattr(self._catalog.pattern(pattern), 'version', ''))
+        return digest_of(_deciding(launch), launch.version, repeat)
 
 
 def _deciding(launch: Launch) -> dict[str, Any]:

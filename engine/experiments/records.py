@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StrictBool
+from pydantic import ConfigDict, Field, StrictBool, with_config
 
 from engine.errors import EngineError
 from engine.records import COMPUTED, Budget, Instant, Label, Launch, RunId, Status
@@ -30,6 +30,7 @@ class UnknownExperiment(EngineError):
         super().__init__(f'there is no experiment {experiment!r}')
 
 
+@with_config(ConfigDict(extra='forbid'))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
     """A way to run the cases: the experiment's base with some fields changed."""
@@ -40,6 +41,7 @@ class Variant:
     and `models`, only the entries that differ."""
 
 
+@with_config(ConfigDict(extra='forbid'))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScorerSpec:
     """A scorer with its settings; `engine.experiments.scorers` has the kinds."""
@@ -53,6 +55,7 @@ class ScorerSpec:
     """The smallest difference that matters; by default a twentieth of the scale."""
 
 
+@with_config(ConfigDict(extra='forbid'))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
     """Variants of a workflow, run on the same cases and scored alike."""

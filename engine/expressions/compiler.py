@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from engine.expressions.functions import FUNCTIONS
@@ -64,6 +65,14 @@ class Evaluation:
 Part = Callable[[Evaluation], Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Defined:
+    """What a name stands for: an expression, and the names it uses in turn."""
+
+    part: Part
+    names: frozenset[str]
+
+
 class ExpressionError(ValueError):
     """An expression that cannot be parsed, or uses what is not there.
 
@@ -84,10 +93,17 @@ class Compiler:
         names: the available names.
         source: the text, for columns; '' if the tree was made otherwise.
         local: the names of variables, which are looked up in the evaluation.
+        defined: names that stand for other expressions, with these.
     """
 
-    def __init__(self, names: Collection[str], source: str = '', local: Sequence[str] = ()) -> None:
-        self._known = names
+    def __init__(
+        self,
+        names: Collection[str],
+        source: str = '',
+        local: Sequence[str] = (),
+        defined: Mapping[str, Defined] = MappingProxyType({}),
+    ) -> None:
+        self._known, self._defined = names, defined
         self._source, self._indent = (
             source.strip().encode('utf-8', 'replace'),
             len(source) - len(source.lstrip()),
@@ -167,11 +183,14 @@ class Compiler:
     def _name(self, node: ast.expr, name: str) -> Part:
         if name in self._local:
             return lambda run: run.local.get(name)
+        if name in self._defined:
+            self.names |= self._defined[name].names
+            return self._defined[name].part
         if name in CONSTANTS:
             value = CONSTANTS[name]
             return lambda run: value
         if name not in self._known:
-            available = ', '.join((*self._known, *self._local))
+            available = ', '.join((*self._known, *self._defined, *self._local))
             raise self._unsupported(node, f'there is no {name!r}; available: {available}')
         self.names.add(name)
         return lambda run: run.context.value(name)
@@ -285,7 +304,7 @@ class Compiler:
 
     def check_local(self, name: str, node: ast.expr) -> None:
         """Refuse a variable that hides something. Raises `ExpressionError`."""
-        if name in self._known or name in CONSTANTS or name in FUNCTIONS:
+        if any(name in names for names in (self._known, self._defined, CONSTANTS, FUNCTIONS)):
             raise self._unsupported(node, f'{name!r} already means something else')
 
     def _unsupported(self, node: ast.expr, problem: str = '') -> ExpressionError:

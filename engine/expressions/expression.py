@@ -7,9 +7,10 @@ import re
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
-from engine.expressions.compiler import Compiler, Evaluation, ExpressionError, Part, ValueProvider
+from engine.expressions.compiler import Compiler, Defined, Evaluation, ExpressionError, Part, ValueProvider
 from engine.expressions.values import EvaluationError
 
 
@@ -46,7 +47,12 @@ def compute(part: Part, run: Evaluation) -> Any:
         raise EvaluationError(f'{type(error).__name__}: {error}'[:200]) from None
 
 
-def parse_expression(text: str, names: Collection[str], local: Sequence[str] = ()) -> Expression:
+def parse_expression(
+    text: str,
+    names: Collection[str],
+    local: Sequence[str] = (),
+    defined: Mapping[str, Defined] = MappingProxyType({}),
+) -> Expression:
     """Parse an expression.
 
     A subset of Python expressions: `and`, `or`, `not`; `== != < <= > >= in not in`; `+ - * / // %` on
@@ -61,6 +67,7 @@ def parse_expression(text: str, names: Collection[str], local: Sequence[str] = (
         text: the expression.
         names: the available names.
         local: the names of variables.
+        defined: names that stand for other expressions, with these.
 
     Raises:
         ExpressionError: with the column.
@@ -75,7 +82,7 @@ def parse_expression(text: str, names: Collection[str], local: Sequence[str] = (
         column = getattr(error, 'offset', None) or len(source.strip()) + 1
         problem = _explain_syntax_error(source.strip()[column - 1 :], getattr(error, 'msg', ''))
         raise ExpressionError(problem, column + indent) from None
-    reader = Compiler(names, source, local)
+    reader = Compiler(names, source, local, defined)
     part = reader.read(tree.body, 0)
     return Expression(
         text=text, tree=tree.body, names=frozenset(reader.names), fields=dict(reader.fields), part=part

@@ -2,6 +2,13 @@
 
 from engine.operations.charting import ChartCheck, Charting
 from engine.operations.connections import Agents, Endpoints, McpServers
+from engine.operations.experimenting import (
+    Datasets,
+    Experimenting,
+    ExperimentResult,
+    result_of,
+    run_experiment,
+)
 from engine.operations.forking import Forking
 from engine.operations.reading import Checking, Reading
 from engine.operations.rehearsing import Rehearsing
@@ -25,7 +32,10 @@ __all__ = [
     'ChartCheck',
     'Charting',
     'Checking',
+    'Datasets',
     'Endpoints',
+    'ExperimentResult',
+    'Experimenting',
     'Files',
     'Forking',
     'McpServers',
@@ -41,4 +51,6 @@ __all__ = [
     'operation',
     'operations_of',
     'parts_of',
+    'result_of',
+    'run_experiment',
 ]

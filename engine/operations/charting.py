@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from dataclasses import dataclass
 from typing import Annotated, Protocol
 
@@ -59,7 +60,7 @@ class Charting(Protocol):
         """
 
     @operation(Role.VIEWER, 'GET charts/{name}/versions', id='list_chart_versions')
-    async def versions(self, name: Name) -> list[ChartVersion]:
+    async def versions(self, name: Name) -> builtins.list[ChartVersion]:
         """List the versions of a chart, the newest first, also if it was removed."""
 
     @operation(Role.OPERATOR, 'PUT charts/{name}', id='save_chart')

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 from pydantic import Field
 
 from engine.experiments.answer.records import Answer
-from engine.experiments.datasets import Case
+from engine.experiments.datasets import MAX_CASES, Case
 from engine.experiments.experiments import CellPage
-from engine.experiments.library import MAX_CASES, DatasetInfo
+from engine.experiments.library import DatasetInfo
 from engine.experiments.marking import Agreement, Pairing
 from engine.experiments.planning import Plan
 from engine.experiments.records import Cell, Experiment, Mark, ScorerSpec
@@ -27,6 +27,7 @@ Id = Annotated[str, Field(max_length=200)]
 Version = Annotated[
     str, Field(max_length=100, description='The id of a version, or its beginning; by default the newest.')
 ]
+MaxMarks = Annotated[int, Field(ge=1, le=100)]
 
 
 class Datasets(Protocol):
@@ -115,8 +116,8 @@ class Experimenting(Protocol):
         self,
         experiment: Id,
         scorers: Annotated[
-            Sequence[ScorerSpec], Field(max_length=20, description='By default the same ones.')
-        ] = (),
+            Sequence[ScorerSpec] | None, Field(max_length=20, description='By default the same ones.')
+        ] = None,
     ) -> Experiment:
         """Score the runs of an experiment again, perhaps with other scorers; no run is made."""
 
@@ -146,9 +147,7 @@ class Experimenting(Protocol):
         """List what people think of the runs of an experiment, oldest first."""
 
     @operation(Role.VIEWER, 'GET experiments/{experiment}/unmarked', id='list_unmarked')
-    async def to_mark(
-        self, experiment: Id, limit: Annotated[int, Field(ge=1, le=100)] = 10
-    ) -> Sequence[Pairing]:
+    async def to_mark(self, experiment: Id, limit: MaxMarks = 10) -> Sequence[Pairing]:
         """List runs that you have not marked yet, without saying which variants made them."""
 
     @operation(Role.VIEWER, 'GET experiments/{experiment}/agreement', id='get_agreement')

@@ -47,7 +47,9 @@ from engine.runtime.run_control import RunControl
 from engine.runtime.run_factory import initial_state, new_run_info, unknown_names
 from engine.runtime.run_recordings import Recordings
 from engine.runtime.stubs import check_stubs
+from engine.statechart.chart import Chart
 from engine.statechart.pattern import Pattern
+from engine.statechart.run_state import RunState
 from engine.workspace.git.worktree import has_worktree, listed_files
 from engine.workspace.project import missing_projects, oversized_projects
 from engine.workspace.sandbox.sandbox import PRIVATE_ADDRESSES, Sandbox, env_flag
@@ -197,7 +199,7 @@ class LocalConductor:
         self.save_test = tests.save_test
         self.check = tests.check
         self.rehearse = Rehearsals(self.catalog, self.journal).rehearse
-        self.experiments = Experiments(self, self._bound, is_alive)
+        self.experiments = Experiments(self, self._prepare, self._bound, is_alive)
         self.datasets = self.experiments.datasets
 
     async def __aenter__(self) -> Self:
@@ -238,10 +240,16 @@ class LocalConductor:
         if isinstance(launch, type):
             self.catalog.add(launch)
             launch = launch.name
-        launch = Launch.build(launch, parameters, values)
+        await self.services.scheduler.wait_for_turn()
+        info, chart, state = await self._prepare(Launch.build(launch, parameters, values))
+        info = replace(info, id=run or info.id, owner=self.owner)
+        await self._live.create(info, chart, state)
+        return RunHandle(info.id, self)
+
+    async def _prepare(self, launch: Launch) -> tuple[RunInfo, Chart, RunState]:
+        """Check all of a launch, and return what the new run starts with. Raises as `start`."""
         await self.charts.refresh()
         pattern = self.catalog.pattern(launch.pattern, launch.version)
-        await self.services.scheduler.wait_for_turn()
         replayed_run = await self._find_replayed(pattern.name, RunId(launch.replay))
         workflow = pattern(
             pattern.parse_recorded(replayed_run.parameters)
@@ -259,10 +267,7 @@ class LocalConductor:
         chart, state = self._live.charts.of(workflow), initial_state(workflow)
         breakpoints = validate_breakpoints(launch.breakpoints, chart.shape, pattern.Memory.model_fields)
         launch = replace(launch, breakpoints=breakpoints)
-        new = new_run_info(launch, workflow, self.services, replayed_run=replayed_run)
-        info = replace(new, id=run or new.id, owner=self.owner)
-        await self._live.create(info, chart, state)
-        return RunHandle(info.id, self)
+        return new_run_info(launch, workflow, self.services, replayed_run=replayed_run), chart, state
 
     async def experiment(self, experiment: Experiment) -> ExperimentResult:
         """Start an experiment, wait until it is over, and return its result."""

@@ -9,13 +9,14 @@ from pydantic import Field
 
 from engine.operations.rehearsal import SECONDS, Rehearsal
 from engine.operations.table import Role, operation
+from engine.records import MAX_VERSION
 
 
 class Rehearsing(Protocol):
     """Looks at patterns without running them."""
 
     @operation(Role.VIEWER, 'POST patterns/{pattern}/rehearsal')
-    async def rehearse(
+    async def rehearse(  # noqa: PLR0913  (the parts of a request)
         self,
         pattern: str,
         parameters: Annotated[
@@ -33,6 +34,9 @@ class Rehearsing(Protocol):
         seconds: Annotated[
             float, Field(ge=0, le=SECONDS, description='Time for finding ways to states; 0 finds none.')
         ] = SECONDS,
+        version: Annotated[
+            str, Field(max_length=MAX_VERSION, description='A version of the pattern, not the current one.')
+        ] = '',
     ) -> Rehearsal:
         """Check the chart of a pattern, find a way to each of its states, and say what a run costs at most.
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from engine import LocalConductor, Memory, Pattern
 from engine.experiments.scorers import Evidence
-from engine.patterns.form_fields import Form
 from engine.records import Launch, Outcome
+from engine.records.frozen import Form
 
 
 class Echo(Pattern):

@@ -42,6 +42,7 @@ from engine.errors import (
     UnknownStep,
     WorkspaceError,
 )
+from engine.experiments import UnknownDataset, UnknownExperiment
 from ui.app.services.inbox import QuestionClosed, UnknownQuestion
 from ui.app.services.notifications import UnknownDestination, UnknownMessage
 from ui.app.services.schedules import BadSignature, UnknownSchedule, UnknownTrigger
@@ -79,6 +80,8 @@ KINDS: Mapping[type[EngineError], tuple[int, str]] = {
     UnknownDestination: (404, 'unknown-destination'),
     UnknownMessage: (404, 'unknown-message'),
     UnknownSchedule: (404, 'unknown-schedule'),
+    UnknownDataset: (404, 'unknown-dataset'),
+    UnknownExperiment: (404, 'unknown-experiment'),
     UnknownTrigger: (404, 'unknown-trigger'),
     UnknownTool: (404, 'unknown-tool'),
     BadSignature: (401, 'bad-signature'),

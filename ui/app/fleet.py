@@ -29,8 +29,8 @@ class WorkerInfo:
     started: float = 0.0
     program: str = ''
     """The version of Hemicycle."""
-    patterns: Mapping[str, str] = field(default_factory=dict)
-    """The version of each pattern that it knows."""
+    patterns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The versions of each pattern that it has, the current one first."""
     labels: tuple[str, ...] = ()
     at_once: int = 0
     """Maximum number of concurrent runs."""

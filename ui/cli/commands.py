@@ -133,6 +133,20 @@ PANELS: dict[str, dict[str, Verb | Noun]] = {
                 'test': 'execution.breakpoints:test',
             },
         ),
+        'experiment': Noun(
+            'Run variants of a workflow on the same cases, and see which is better.',
+            {
+                'run': 'services.experiment:run',
+                'list': 'services.experiment:list_experiments',
+                'show': 'services.experiment:show',
+                'pause': 'services.experiment:pause',
+                'resume': 'services.experiment:resume',
+                'cancel': 'services.experiment:cancel',
+                'rescore': 'services.experiment:rescore',
+                'mark': 'services.experiment:mark',
+                'remove': 'services.experiment:remove',
+            },
+        ),
         'test': Noun(
             'Save runs as tests, and check the patterns with them.',
             {'save': 'history.check:save', 'check': 'history.check:check'},
@@ -158,6 +172,7 @@ PANELS: dict[str, dict[str, Verb | Noun]] = {
                 'versions': 'catalog.chart:versions',
                 'restore': 'catalog.chart:restore',
                 'remove': 'catalog.chart:remove',
+                'export': 'catalog.chart_export:export',
                 'schema': 'catalog.chart_schema:schema',
             },
         ),

@@ -34,6 +34,15 @@ ChartParameters = Annotated[
     list[str] | None,
     typer.Option('--set', metavar='NAME=VALUE', help='A parameter that the chart depends on. Repeatable.'),
 ]
+PatternVersion = Annotated[
+    str,
+    typer.Option(
+        '--version',
+        metavar='VERSION',
+        help='A version of the pattern, not the current one.',
+        show_default=False,
+    ),
+]
 Database = Annotated[
     str,
     typer.Option(

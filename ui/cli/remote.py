@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine import Catalog
 from engine.errors import UnknownPattern
-from engine.records import Shape
+from engine.records import RunInfo, Shape
 from ui.cli.session import Session
 from ui.formatting.fields.parameters import PatternInfo, PatternList, describe_pattern, describe_patterns
 
@@ -63,16 +63,25 @@ async def knows_pattern(url: str, pattern: str) -> bool:
         return True
 
 
-async def find_pattern(session: Session, name: str, url: str = '') -> PatternInfo:
+async def find_pattern(session: Session, name: str, url: str = '', *, version: str = '') -> PatternInfo:
     """Describe a pattern: from the named server, or else from here, or else from the server at `url`.
 
     Raises:
         UnknownPattern
     """
     if not session.server and (name in session.catalog.patterns or not url):
-        return describe_pattern(session.catalog.pattern(name))
+        return describe_pattern(session.catalog.pattern(name, version))
     async with connect(session.server or url) as remote:
-        return await remote.pattern(name)
+        return await remote.pattern(name, version)
+
+
+async def find_pattern_of(session: Session, info: RunInfo) -> PatternInfo:
+    """Describe the pattern of a run: its own version, or today's if that is gone. Raises `UnknownPattern`."""
+    url = server_at_work(session)
+    try:
+        return await find_pattern(session, info.pattern, url, version=info.version)
+    except UnknownPattern:
+        return await find_pattern(session, info.pattern, url)
 
 
 async def find_patterns(session: Session) -> PatternList:
@@ -83,9 +92,9 @@ async def find_patterns(session: Session) -> PatternList:
         return await remote.patterns()
 
 
-async def find_shape(session: Session, name: str, parameters: Mapping[str, Any]) -> Shape:
+async def find_shape(session: Session, name: str, parameters: Mapping[str, Any], version: str = '') -> Shape:
     """Return a pattern's chart with these parameters, from the named server or here. Raises `EngineError`."""
     if session.server:
         async with connect(session.server) as remote:
-            return await remote.draw(name, parameters)
-    return session.catalog.draw(name, parameters)
+            return await remote.draw(name, parameters, version)
+    return session.catalog.draw(name, parameters, version)

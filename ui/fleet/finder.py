@@ -52,13 +52,15 @@ class Finder:
         by_version: dict[str, WorkerInfo] = {}
         for worker in there:
             if placement.pattern in worker.patterns and _accepts_label(worker, placement.label):
-                by_version.setdefault(worker.patterns[placement.pattern], worker)
+                for version in worker.patterns[placement.pattern]:
+                    by_version.setdefault(version, worker)
         if not by_version:
             return PlacementResult(version='', reason=f'no worker knows the pattern “{placement.pattern}”')
         if placement.version in by_version:
             return PlacementResult(version=placement.version)
         problems = []
-        for version, worker in by_version.items():
+        currents = {worker.patterns[placement.pattern][0]: worker for worker in by_version.values()}
+        for version, worker in currents.items():
             if not (problem := await self._problem(worker, placement.run)):
                 return PlacementResult(version=version)
             problems.append(f'{worker.name}: {problem}')

@@ -7,7 +7,7 @@ import contextlib
 import logging
 import signal
 import socket
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import timedelta
@@ -29,7 +29,7 @@ from temporalio.worker import (
     WorkerTuner,
 )
 
-from engine import EngineError, InvalidInput, LocalConductor, Pattern
+from engine import Catalog, EngineError, InvalidInput, LocalConductor
 from engine.errors import JournalUnavailable
 from engine.history import program_version
 from engine.records import RunId, RunInfo
@@ -56,6 +56,10 @@ T = TypeVar('T')
 log = logging.getLogger('hemicycle')
 RETRY_SECONDS: Final = 1.0
 """Seconds between attempts to reach the database and Temporal at startup."""
+LOOK_SECONDS: Final = 2.0
+"""Seconds between looks for charts that were saved."""
+MAX_VERSIONS: Final = 20
+"""Maximum number of versions of a chart whose runs it takes, the current one and the newest."""
 OPEN_PATHS: Final = frozenset({'/healthz', '/readyz'})
 """The paths that need no token."""
 OpenConductor = Callable[[str, Callable[..., LiveRuns]], Awaitable[LocalConductor]]
@@ -102,7 +106,7 @@ class FleetWorker:
         self._monitor = monitor
         self.owner = owner_of(options.url)
         self._draining = asyncio.Event()
-        self._versions: dict[str, str] = {}
+        self._versions: Mapping[str, tuple[str, ...]] = {}
 
     async def run(self) -> None:
         """Drive runs until this process is told to leave, then release them.
@@ -123,18 +127,16 @@ class FleetWorker:
                 return
             share_limits(conductor)
             try:
-                self._versions = {
-                    pattern.name: pattern.version
-                    for pattern in _served_patterns(conductor, self._options.only)
-                }
+                self._versions = served_versions(conductor.catalog, self._options.only)
                 self._driver = Driver(
                     worker_runs[0], max_runs=self._options.at_once, grace=self._options.grace
                 )
+                self._room = _DriverSlots(self._driver)
                 self._started = conductor.clock.now()
                 async with self._serve_api(conductor):
                     temporal = await self._until_available(self._connect)
                     if temporal:
-                        await self._work(temporal, connections)
+                        await self._work(conductor, temporal, connections)
             finally:
                 await connections.close()
                 await conductor.close()
@@ -174,26 +176,50 @@ class FleetWorker:
     async def _connect(self) -> Temporal:
         return await Temporal.at(self._fleet.temporal, namespace=self._fleet.namespace, identity=self.owner)
 
-    async def _work(self, temporal: Temporal, connections: Connections) -> None:
+    async def _work(self, conductor: LocalConductor, temporal: Temporal, connections: Connections) -> None:
         starts_runs = partial(FleetRuns, temporal=temporal, connect=connections)
         schedules = ScheduleHandler(partial(self._open, name_of(self.owner), starts_runs))
         try:
-            await self._serve_queues(temporal, Finder(temporal, connections), schedules)
+            control = self._control(temporal, Finder(temporal, connections), schedules)
+            await self._serve_queues(conductor, temporal, control)
         finally:
             await schedules.close()
 
-    async def _serve_queues(self, temporal: Temporal, finder: Finder, schedules: ScheduleHandler) -> None:
-        workers = [self._control(temporal, finder, schedules), *self._drivers(temporal)]
-        running = [asyncio.create_task(worker.run()) for worker in workers]
+    async def _serve_queues(self, conductor: LocalConductor, temporal: Temporal, control: Worker) -> None:
+        """Serve the queues until this process leaves; also of versions of charts that are saved meanwhile."""
+        workers, queues = [control], set[str]()
+        running = [asyncio.create_task(control.run())]
         log.info('%s takes runs of %s', name_of(self.owner), ', '.join(sorted(self._versions)))
         leaving = asyncio.create_task(self._draining.wait())
-        done, _ = await asyncio.wait([*running, leaving], return_when=asyncio.FIRST_COMPLETED)
+        done = set[asyncio.Task[Any]]()
+        while not done:
+            for queue in self._queues() - queues:
+                queues.add(queue)
+                workers.append(self._serving(temporal, queue))
+                running.append(asyncio.create_task(workers[-1].run()))
+            done, _ = await asyncio.wait(
+                [*running, leaving], timeout=LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED
+            )
+            await conductor.charts.refresh()
+            with contextlib.suppress(EngineError):  # A chart was removed, or its folder cannot be read now.
+                self._versions = await asyncio.to_thread(
+                    served_versions, conductor.catalog, self._options.only
+                )
         self._draining.set()
         self._driver.drain()
         await asyncio.gather(*(worker.shutdown() for worker in workers), return_exceptions=True)
         await asyncio.gather(*running, return_exceptions=True)
         for task in done - {leaving}:
             await task  # Raises the reason why it stopped.
+
+    def _queues(self) -> set[str]:
+        """Return the queues of the versions that it has."""
+        return {
+            queue_name(pattern, version, label)
+            for pattern, versions in self._versions.items()
+            for version in versions
+            for label in self._options.labels or ('',)
+        }
 
     def _control(self, temporal: Temporal, finder: Finder, schedules: ScheduleHandler) -> Worker:
         return Worker(
@@ -207,25 +233,23 @@ class FleetWorker:
             identity=self.owner,
         )
 
-    def _drivers(self, temporal: Temporal) -> Iterator[Worker]:
-        fixed, room = FixedSizeSlotSupplier(1), _DriverSlots(self._driver)
-        for pattern, version in self._versions.items():
-            for label in self._options.labels or ('',):
-                yield Worker(
-                    temporal.client,
-                    task_queue=queue_name(pattern, version, label),
-                    activities=[self._driver.drive],
-                    tuner=WorkerTuner.create_composite(
-                        workflow_supplier=fixed,
-                        activity_supplier=room,
-                        local_activity_supplier=fixed,
-                        nexus_supplier=fixed,
-                    ),
-                    max_concurrent_activity_task_polls=1,
-                    max_heartbeat_throttle_interval=timedelta(seconds=HEARTBEAT_SECONDS),
-                    graceful_shutdown_timeout=timedelta(seconds=self._options.grace + 5),
-                    identity=self.owner,
-                )
+    def _serving(self, temporal: Temporal, queue: str) -> Worker:
+        fixed = FixedSizeSlotSupplier(1)
+        return Worker(
+            temporal.client,
+            task_queue=queue,
+            activities=[self._driver.drive],
+            tuner=WorkerTuner.create_composite(
+                workflow_supplier=fixed,
+                activity_supplier=self._room,
+                local_activity_supplier=fixed,
+                nexus_supplier=fixed,
+            ),
+            max_concurrent_activity_task_polls=1,
+            max_heartbeat_throttle_interval=timedelta(seconds=HEARTBEAT_SECONDS),
+            graceful_shutdown_timeout=timedelta(seconds=self._options.grace + 5),
+            identity=self.owner,
+        )
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:
@@ -289,13 +313,26 @@ class _DriverSlots(CustomSlotSupplier):
         pass
 
 
-def _served_patterns(conductor: LocalConductor, only: Sequence[str]) -> list[type[Pattern]]:
-    """Return the patterns to serve. Raises `UnknownPattern`, `InvalidInput`."""
-    if only:
-        return [conductor.catalog.pattern(name) for name in dict.fromkeys(only)]
-    if not conductor.catalog.patterns:
+def served_versions(catalog: Catalog, only: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the versions of each pattern to serve, the current one first. Blocks for a moment.
+
+    Args:
+        catalog: has them.
+        only: the names of the patterns; by default all.
+
+    Raises:
+        UnknownPattern, InvalidInput
+    """
+    today = [catalog.pattern(name) for name in only] if only else [*catalog.patterns.values()]
+    kept = catalog.charts.kept() if catalog.charts else {}
+    names = [pattern.name for pattern in today] + ([] if only else [*kept])
+    if not names:
         raise InvalidInput({'--patterns': 'there is no pattern to serve'})
-    return [*conductor.catalog.patterns.values()]
+    current = {pattern.name: (pattern.version,) for pattern in today}
+    return {
+        name: tuple(dict.fromkeys((*current.get(name, ()), *kept.get(name, ()))))[:MAX_VERSIONS]
+        for name in dict.fromkeys(names)
+    }
 
 
 class WorkerRuns(LiveRuns):

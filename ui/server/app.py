@@ -39,16 +39,20 @@ from ui.web.components.widgets import text_link
 from ui.web.pages.accounts import page as accounts
 from ui.web.pages.accounts.audit import page as audit
 from ui.web.pages.accounts.own import page as account
+from ui.web.pages.charts import page as charts
+from ui.web.pages.charts.difference import page as difference
+from ui.web.pages.charts.editor import page as editor
 from ui.web.pages.compare import page as compare
+from ui.web.pages.experiments import page as experiments
 from ui.web.pages.fork import page as fork
 from ui.web.pages.fork.lineage import page as lineage
 from ui.web.pages.fork.regression_test import page as regression_test
 from ui.web.pages.fork.variants import page as variants
 from ui.web.pages.home import page as home
 from ui.web.pages.inbox import page as inbox
+from ui.web.pages.inbox.notifications import page as notifications
 from ui.web.pages.launch import page as launch
 from ui.web.pages.launch.simulator import page as simulator
-from ui.web.pages.notifications import page as notifications
 from ui.web.pages.run import page as run
 from ui.web.pages.run.merging import page as review
 from ui.web.pages.run.wall import page as wall
@@ -72,6 +76,9 @@ PAGES = (
     runs,
     launch,
     simulator,
+    charts,
+    editor,
+    difference,
     run,
     review,
     report,
@@ -82,6 +89,7 @@ PAGES = (
     compare,
     traffic,
     wall,
+    experiments,
     tools,
     inbox,
     notifications,

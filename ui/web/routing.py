@@ -22,9 +22,9 @@ def compare_path(a: str, b: str, at: int | None = None) -> str:
     return f'/compare?a={a}&b={b}{"" if at is None else f"&at={at}"}'
 
 
-def launch_path(pattern: str, task: str = '') -> str:
-    """Return the path of a pattern's launch form, with a task filled in."""
-    return with_query(f'/launch/{quote(pattern, safe="")}', task=task)
+def launch_path(pattern: str, task: str = '', *, version: str = '') -> str:
+    """Return the path of a pattern's launch form, with a task filled in, or of an earlier version."""
+    return with_query(f'/launch/{quote(pattern, safe="")}', task=task, version=version)
 
 
 def tool_path(tool: str) -> str:
@@ -37,9 +37,19 @@ def traffic_path(pattern: str) -> str:
     return f'/patterns/{quote(pattern, safe="")}/traffic'
 
 
-def simulator_path(pattern: str) -> str:
-    """Return the path of a pattern's simulator page."""
-    return f'/patterns/{quote(pattern, safe="")}/simulate'
+def simulator_path(pattern: str, version: str = '') -> str:
+    """Return the path of a pattern's simulator page, or of an earlier version's."""
+    return with_query(f'/patterns/{quote(pattern, safe="")}/simulate', version=version)
+
+
+def chart_path(chart: str, version: str = '', **query: str) -> str:
+    """Return the path of the editor of a chart, or of one of its versions to look at."""
+    return with_query(f'/charts/{quote(chart, safe="")}', version=version, **query)
+
+
+def difference_path(chart: str, old: str = '', new: str = '') -> str:
+    """Return the path of the page that compares two versions of a chart; by default, the newest two."""
+    return with_query(f'/charts/{quote(chart, safe="")}/difference', **{'from': old, 'to': new})
 
 
 def show_address(path: str, *, add_history: bool = False) -> None:

@@ -2,8 +2,8 @@
 import * as CM from "nicegui-codemirror";
 
 // The tags of CodeMirror's own style, which are not exported otherwise, by the colours it gives them.
-const CLASSES = { "#00c": "chart-key", "#a11": "chart-string", "#219": "chart-atom", "#164": "chart-atom", "#708": "chart-atom", "#940": "chart-comment", "#404740": "chart-comment" };
-const styles = CM.defaultHighlightStyle.specs.filter((spec) => CLASSES[spec.color]).map((spec) => ({ tag: spec.tag, class: CLASSES[spec.color] }));
+const CLASSES = { "00c": "chart-key", "a11": "chart-string", "219": "chart-atom", "164": "chart-atom", "708": "chart-atom", "940": "chart-comment", "404740": "chart-comment" };
+const styles = CM.defaultHighlightStyle.specs.filter((spec) => CLASSES[spec.color?.slice(1)]).map((spec) => ({ tag: spec.tag, class: CLASSES[spec.color?.slice(1)] }));
 
 export const appearance = [
   CM.syntaxHighlighting(CM.HighlightStyle.define(styles)),

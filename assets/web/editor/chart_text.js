@@ -4,24 +4,30 @@ import { appearance } from "/hemicycle/editor/appearance.js";
 import { marks, setProblems, setLit } from "/hemicycle/editor/marks.js";
 
 const QUIET = 200, CURSOR_QUIET = 80, PATIENCE = 3000; // milliseconds
+const NARROW = "(max-width: 600px)"; // there, a chart can only be looked at
 const WORD = /[\w.-]*/;
 
 export default {
   render() { return Vue.h("div", { class: "chart-text" }); },
   props: { value: String, label: String, readonly: Boolean },
-  emits: ["text", "line", "complete", "history", "save", "late"],
+  emits: ["text", "line", "complete", "history", "save", "late", "narrow"],
   mounted() {
     Object.assign(this, { serial: 0, unsent: false, saved: this.value, answers: new Map(), asked: 0, line: 0, steps: "" });
     this.language = new CM.Compartment();
+    this.editing = new CM.Compartment();
+    this.narrow = matchMedia(NARROW);
     this.view = new CM.EditorView({ doc: this.value, extensions: this.extensions(), parent: this.$el });
     CM.languages.find((language) => language.name === "YAML")?.load().then((yaml) => this.view.dispatch({ effects: this.language.reconfigure(yaml) }));
     if (this.readonly) return;
+    this.narrow.addEventListener("change", this.onNarrow);
+    if (this.narrow.matches) this.onNarrow();
     document.addEventListener("keydown", this.onDocumentKey, true);
     addEventListener("beforeunload", this.onLeave);
   },
   beforeUnmount() {
     clearTimeout(this.timer);
     clearTimeout(this.cursorTimer);
+    this.narrow.removeEventListener("change", this.onNarrow);
     document.removeEventListener("keydown", this.onDocumentKey, true);
     removeEventListener("beforeunload", this.onLeave);
     this.view?.destroy();
@@ -36,12 +42,18 @@ export default {
         this.language.of([]),
         appearance,
         marks,
-        CM.EditorView.contentAttributes.of({ "aria-label": this.label, ...(this.readonly && { tabindex: "0" }) }),
+        this.editing.of(this.lock(this.readonly || this.narrow.matches)),
+        CM.EditorView.contentAttributes.of({ "aria-label": this.label, tabindex: "0" }),
         CM.EditorView.updateListener.of((update) => this.onUpdate(update)),
       ];
-      if (this.readonly) return [...own, CM.EditorState.readOnly.of(true), CM.EditorView.editable.of(false)];
+      if (this.readonly) return own;
       const source = (context) => this.complete(context);
       return [...own, CM.keymap.of([CM.indentWithTab]), CM.EditorState.languageData.of(() => [{ autocomplete: source }])];
+    },
+    lock(locked) { return [CM.EditorState.readOnly.of(locked), CM.EditorView.editable.of(!locked)]; },
+    onNarrow() {
+      this.view.dispatch({ effects: this.editing.reconfigure(this.lock(this.narrow.matches)) });
+      this.$emit("narrow", this.narrow.matches);
     },
     onUpdate(update) {
       if (update.docChanged && !this.applying) {

@@ -69,6 +69,8 @@ class Limit(Computed):
 class Cast:
     """Picks the role of an agent that may play several."""
 
+    __name__ = 'cast'
+
     def __init__(self, role: Part, visit: Part, variables: Mapping[str, Any]) -> None:
         self._role, self._visit, self._variables = role, visit, variables
 

@@ -11,7 +11,7 @@ from engine.charts.compiling.scope import NAMES
 from engine.charts.compiling.templates import compile_template, is_template
 from engine.charts.format import ChartFile
 from engine.charts.reading import Place
-from engine.expressions.compiler import Compiler, Evaluation, ExpressionError, Part
+from engine.expressions.compiler import Compiler, Defined, Evaluation, ExpressionError, Part
 from engine.expressions.expression import Expression, parse_expression
 from engine.statechart.memory import Memory
 
@@ -21,6 +21,8 @@ LOOP = re.compile(r'\s*([a-z][a-z0-9_]*)\s+in\s+(.+)', re.DOTALL)
 
 Local = tuple[str, ...]
 """The variables at a place of a file."""
+Names = Sequence[str]
+"""The names that can be used there."""
 
 
 class Note(Protocol):
@@ -50,40 +52,55 @@ class Language:
         """The fields of memory that are read."""
         self.writes: set[str] = set()
         """Those that are written."""
+        self.used: set[str] = set()
+        """The names that are used."""
+        self.defined: dict[str, Defined] = {}
 
     def expression(
-        self, text: str, path: Place, local: Local = (), names: Sequence[str] = tuple(NAMES)
+        self, text: str, path: Place, local: Local = (), names: Names = tuple(NAMES)
     ) -> Expression | None:
         """Return an expression; None, and a problem, if it is wrong."""
         try:
-            expression = parse_expression(text, names, local)
+            expression = parse_expression(text, names, local, self._defined_for(names))
         except ExpressionError as error:
             self.note(path, str(error), error.line)
             return None
         self._check(expression.tree, path, expression.fields)
+        self.used |= expression.names
         return expression
 
-    def part(self, text: str, path: Place, local: Local = (), names: Sequence[str] = tuple(NAMES)) -> Part:
+    def part(self, text: str, path: Place, local: Local = (), names: Names = tuple(NAMES)) -> Part:
         """Return what computes an expression."""
         expression = self.expression(text, path, local, names)
         return expression.part if expression else nothing
 
-    def template(
-        self, text: str, path: Place, local: Local = (), names: Sequence[str] = tuple(NAMES)
-    ) -> Part:
+    def template(self, text: str, path: Place, local: Local = (), names: Names = tuple(NAMES)) -> Part:
         """Return what gives the text of a template."""
         if not is_template(text):
             return lambda run: text
         try:
-            part, reader = compile_template(text, names, local)
+            part, reader = compile_template(text, names, local, self._defined_for(names))
         except ExpressionError as error:
             self.note(path, str(error), error.line)
             return nothing
         for tree in reader.trees:
-            self._check(tree, path, reader.fields)
+            self._check(tree, path, reader.compiler.fields)
+        self.used |= reader.compiler.names
         return part
 
-    def value(self, value: Any, path: Place, local: Local = (), names: Sequence[str] = tuple(NAMES)) -> Part:
+    def define(self) -> None:
+        """Compile the names that the file defines, each of which may use those before it."""
+        for name, value in self.file.define.items():
+            self.check_variable(name, ('define', name))
+            self.used = set()
+            part = self.value(value, ('define', name))
+            self.defined[name] = Defined(part, frozenset(self.used))
+
+    def _defined_for(self, names: Names) -> Mapping[str, Defined]:
+        """Return the defined names that can be used beside these: they stand for parts of a run."""
+        return self.defined if 'memory' in names else {}
+
+    def value(self, value: Any, path: Place, local: Local = (), names: Names = tuple(NAMES)) -> Part:
         """Return what computes a value: of a text, an expression, or a template if it has `{{`.
 
         A mapping with only `text` is a text, which may be a template too.
@@ -101,13 +118,14 @@ class Language:
             return lambda run: {name: item(run) for name, item in fields.items()}
         return lambda run: value
 
-    def _text(self, text: str, path: Place, local: Local, names: Sequence[str]) -> Part:
-        if not is_template(text) and text.partition('.')[0].partition('[')[0] in (*names, *local):
+    def _text(self, text: str, path: Place, local: Local, names: Names) -> Part:
+        root, *inside = re.split(r'[.[]', text)
+        if text == 'text' or (inside and root in (*names, *local) and not is_template(text)):
             self.note(path, f'is the fixed text {text!r}: write `{{{{ {text} }}}}` for the value')
         return self.template(text, path, local, names)
 
     def loop(
-        self, text: str, path: Place, local: Local = (), names: Sequence[str] = tuple(NAMES)
+        self, text: str, path: Place, local: Local = (), names: Names = tuple(NAMES)
     ) -> tuple[str, Part]:
         """Return the variable and the list of `item in list`."""
         match = LOOP.fullmatch(text)
@@ -120,7 +138,7 @@ class Language:
     def check_variable(self, name: str, path: Place) -> None:
         """Note that a variable hides a name or a function, if it does."""
         try:
-            Compiler(tuple(NAMES)).check_local(name, ast.Name(id=name))
+            Compiler(tuple(NAMES), defined=self.defined).check_local(name, ast.Name(id=name))
         except ExpressionError as error:
             self.note(path, error.problem)
 

@@ -92,7 +92,6 @@ class StepCompiler:
                 f'a step has one of {", ".join(VERBS)}' + (f', not {" and ".join(verbs)}' if verbs else ''),
             )
             return _idle
-        local, values = self._let(step, path, local)
         if step.else_ is not None and step.if_ is None:
             language.note(path, '`else` needs an `if`')
         inner = local
@@ -100,14 +99,17 @@ class StepCompiler:
         if step.for_ is not None:
             variable, items = language.loop(step.for_, (*path, 'for'), local)
             inner = (*local, variable)
+        inner, values = self._let(step, path, inner)
         test = None if step.if_ is None else language.condition(step.if_, (*path, 'if'), inner)
         doer = self._verb(verbs[0], step, path, inner)
         if test is not None:
             orelse = self.steps(step.else_ or (), (*path, 'else'), inner)
             doer = _choose(test, doer, orelse)
+        if values:
+            doer = _bind(values, doer)
         if items is not None:
             doer = _repeat(variable, items, doer)
-        return self._located(_bind(values, doer) if values else doer, path)
+        return self._located(doer, path)
 
     def _let(self, step: Step, path: Place, local: Local) -> tuple[Local, dict[str, Part]]:
         values: dict[str, Part] = {}

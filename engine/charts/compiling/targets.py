@@ -60,13 +60,13 @@ def first_problem(error: ValidationError) -> str:
 def compile_target(language: Language, text: str, path: Place, local: Local) -> Target | None:
     """Return a place in memory; None, and a problem, if there is none."""
     try:
-        tree = parse_expression(ROOT + text, tuple(NAMES), local).tree
+        tree = parse_expression(ROOT + text, tuple(NAMES), local, language.defined).tree
         field, nodes = _steps_to(tree)
         if field not in language.memory.model_fields:
             listed = ', '.join(language.memory.model_fields) or 'none'
             raise ExpressionError(f'memory has no field {field!r}; available: {listed}')
         language.writes.add(field)
-        reader = Compiler(tuple(NAMES), local=local)
+        reader = Compiler(tuple(NAMES), local=local, defined=language.defined)
         kind = language.memory.model_fields[field].annotation
         keys: list[Part] = []
         for node in nodes:

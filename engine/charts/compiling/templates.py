@@ -15,7 +15,7 @@ from typing import Any
 import jinja2
 from jinja2 import nodes
 
-from engine.expressions.compiler import MAX_TEXT, Compiler, Evaluation, ExpressionError, Part
+from engine.expressions.compiler import MAX_TEXT, Compiler, Defined, Evaluation, ExpressionError, Part
 from engine.expressions.functions import to_text
 from engine.expressions.values import EvaluationError, require_list
 
@@ -45,7 +45,7 @@ def is_template(text: str) -> bool:
 
 
 def compile_template(
-    text: str, names: Collection[str], local: Sequence[str] = ()
+    text: str, names: Collection[str], local: Sequence[str], defined: Mapping[str, Defined]
 ) -> tuple[Part, TemplateReader]:
     """Return what gives a template's text, and its reader, which knows the expressions in it.
 
@@ -58,7 +58,7 @@ def compile_template(
         raise ExpressionError(str(error.message), line=error.lineno) from None
     except RecursionError:
         raise ExpressionError('it is nested too deeply') from None
-    reader = TemplateReader(names, local)
+    reader = TemplateReader(Compiler(names, local=local, defined=defined))
     write = reader.body(tree.body)
 
     def render(run: Evaluation) -> str:
@@ -72,14 +72,9 @@ def compile_template(
 class TemplateReader:
     """Compiles the nodes of a template."""
 
-    def __init__(self, names: Collection[str], local: Sequence[str]) -> None:
-        self.compiler, self._depth = Compiler(names, local=local), 0
+    def __init__(self, compiler: Compiler) -> None:
+        self.compiler, self._depth = compiler, 0
         self.trees: list[ast.expr] = []
-
-    @property
-    def fields(self) -> Mapping[str, int]:
-        """The memory fields it names."""
-        return self.compiler.fields
 
     def body(self, items: Sequence[nodes.Node]) -> Writer:
         """Return what writes nodes one after the other. Raises `ExpressionError`."""

@@ -66,7 +66,7 @@ class DeleteState(ChartEdit):
             GoesToo(outline.document.line(key), f'the stubs of {key.value}')
             for _, _, key in self._stubs(outline)
         ]
-        return tuple(sorted(edges + stubs))
+        return tuple(sorted(edges + stubs, key=lambda item: item.line))
 
     def _edges(self, outline: Outline) -> Iterator[tuple[EdgeText, set[int]]]:
         """Yield the transitions outside it that go, each with those of its sources that do."""

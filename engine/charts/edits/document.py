@@ -43,8 +43,9 @@ class Document:
         """Return the text with all replacements."""
         parts, at = [self._bom], 0
         for start, end, new in sorted(self._pieces, key=lambda piece: piece[:2]):
+            assert start >= at, 'two replacements overlap'
             parts += [self.text[at:start], new]
-            at = max(at, end)
+            at = end
         return ''.join([*parts, self.text[at:]])
 
     def line(self, node: yaml.Node) -> int:
@@ -199,17 +200,17 @@ class Document:
 
     def _insert_in_flow(self, entries: Sequence[Entry], index: int, text: str) -> None:
         entry = entries[min(index, len(entries) - 1)]
-        line = self._line_start(entry.start)
-        margin = self.text[line : entry.start]
-        between = f'{self._newline}{margin}' if not margin.strip() and line else ' '
-        if index < len(entries):
+        margin = self.text[self._line_start(entry.start) : entry.start]
+        has_line = not margin.strip() and self._line_start(entry.start)
+        between = f'{self._newline}{margin}' if has_line else ' '
+        before = entries[min(index, len(entries)) - 1].end if index else entry.start
+        comma = self._skip_blank(before)
+        if index == 0 or (index < len(entries) and '#' in self.text[before : entry.start]):
             self.replace(entry.start, entry.start, f'{text},{between}')
-            return
-        comma = self._skip_blank(entry.end)
-        if self.text[comma] == ',':
+        elif index >= len(entries) and self.text[comma] == ',':
             self.replace(comma + 1, comma + 1, f'{between}{text}')
         else:
-            self.replace(entry.end, entry.end, f',{between}{text}')
+            self.replace(before, before, f',{between}{text}')
 
     def _delete_in_flow(self, entries: Sequence[Entry], index: int, *, kept_before: bool) -> None:
         entry = entries[index]

@@ -14,7 +14,8 @@ from engine.statechart.pattern import Pattern
 
 TEXTS = ('title', 'summary', 'family', 'answer', 'caveat')
 IN_PYTHON = (
-    'remember', 'start_problems', 'unavailable', 'field_notes', 'facts', 'state_report', 'deliverables', 'tool_names', 'task',
+    'remember', 'start_problems', 'unavailable', 'field_notes', 'facts', 'state_report', 'deliverables',
+    'tool_names', 'task',
 )  # fmt: skip
 """What patterns override in Python, and charts do not."""
 

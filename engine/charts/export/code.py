@@ -10,15 +10,8 @@ from typing import Any
 
 from engine.charts.compiling.guards import MAX_INLINE
 from engine.charts.compiling.scope import NAMES
-from engine.charts.export.python import (
-    ContextMarker,
-    EventMarker,
-    Operand,
-    Unsayable,
-    as_tree,
-    memory_of,
-    read_function,
-)
+from engine.charts.export.operands import ContextMarker, EventMarker, Operand, Unsayable, as_tree, memory_of
+from engine.charts.export.python import read_function
 from engine.charts.export.steps import steps_of
 from engine.charts.export.templates import template_of
 from engine.charts.export.writing import Place

@@ -10,16 +10,19 @@ from typing import Any
 from pydantic import BaseModel, PydanticUserError
 from pydantic_core import to_jsonable_python
 
+from engine.charts.compiling.fields import EMPTY
 from engine.charts.export.writing import Place
 
 Note = Callable[[Place, str], None]
 """Notes what of a place in the file cannot be said."""
 RULES = (
     'title', 'description', 'default', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum',
-    'minLength', 'maxLength', 'minItems', 'maxItems', 'examples', 'multiline', 'format', 'suggestions', 'labels',
-    'when',
+    'minLength', 'maxLength', 'minItems', 'maxItems', 'examples', 'multiline', 'format', 'suggestions',
+    'labels', 'when',
 )  # fmt: skip
 """What JSON schemas and chart files call the same."""
+MAX_SHORT = 200
+"""Maximum number of characters of a title or a description."""
 FORMATS = ('path', 'date', 'time')
 TYPES = {str: 'string', int: 'integer', float: 'number', bool: 'boolean'}
 
@@ -55,9 +58,8 @@ class FieldWriter:
             self._note(place, f'checks in Python: {", ".join(checks)}')
         fields = self._properties(schema, place)
         for name, field in fields.items() if defaults else ():
-            if model.model_fields[name].default_factory is not None:
-                default = to_jsonable_python(model.model_fields[name].get_default(call_default_factory=True))
-                fields[name] = field if default in ([], {}, '') else {**_long(field), 'default': default}
+            default = to_jsonable_python(model.model_fields[name].get_default(call_default_factory=True))
+            fields[name] = _with_default(field, default)
         return fields
 
     def record(self, model: type[BaseModel], place: Place) -> str:
@@ -89,6 +91,10 @@ class FieldWriter:
         }
         if rules.get('title') == name.replace('_', ' ').title() or '$ref' in schema:
             rules.pop('title', None)
+        for key in ('title', 'description'):
+            if len(rules.get(key, '')) > MAX_SHORT:
+                self._note(place, f'a {key} of more than {MAX_SHORT} characters')
+                rules[key] = f'{rules[key][: MAX_SHORT - 2].rpartition(" ")[0]} …'
         if rules.get('format', 'path') not in FORMATS:
             del rules['format']
         if 'pattern' in schema:
@@ -149,8 +155,14 @@ def _choices(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [choice for choice in schema.get('anyOf', ()) if choice.get('type') != 'null']
 
 
-def _long(field: Any) -> dict[str, Any]:
-    return {'type': field} if isinstance(field, str) else field
+def _with_default(field: Any, default: Any) -> Any:
+    """Return a field of memory with a default, which is left out if it is what the type has anyway."""
+    field = {'type': field} if isinstance(field, str) else dict(field)
+    field.pop('default', None)
+    usual = None if field.get('nullable') else EMPTY.get(field['type'])
+    if default != usual or 'enum' in field:
+        field['default'] = default
+    return field['type'] if list(field) == ['type'] else field
 
 
 def _record_name(name: str) -> str:

@@ -5,23 +5,39 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import operator
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial, singledispatchmethod
 from types import MethodType
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import BaseModel
 
+from engine.charts.export.operands import (
+    ContextMarker,
+    EventMarker,
+    Known,
+    Operand,
+    Unsayable,
+    Value,
+    as_tree,
+    call,
+    memory_of,
+    name,
+    refuse,
+    source,
+    type_of,
+)
 from engine.charts.export.types_of import fields_of, item_type
 
 MAX_INLINED = 6
 """How deeply functions may call each other."""
 FUNCTIONS: Mapping[Any, str] = {
     len: 'len', min: 'min', max: 'max', sum: 'sum', any: 'any', all: 'all', abs: 'abs', round: 'round',
-    range: 'range', str: 'string', sorted: 'sort',
+    range: 'range', sorted: 'sort',
 }  # fmt: skip
 """Python's functions that charts have too, if they are called with values alone."""
 METHODS: Mapping[str, tuple[str, int]] = {
@@ -30,60 +46,15 @@ METHODS: Mapping[str, tuple[str, int]] = {
     'count': ('count', 1), 'keys': ('keys', 0), 'values': ('values', 0),
 }  # fmt: skip
 """Methods that are functions in charts, and how many values they take."""
+DECIDED: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Is: operator.is_, ast.IsNot: operator.is_not,
+    ast.In: lambda item, items: item in items, ast.NotIn: lambda item, items: item not in items,
+}  # fmt: skip
+"""Comparisons that need no run if both sides are known."""
 ANSWERED = ('output', 'text', 'error')
 """The data of an event that have a name of their own in charts."""
 SAME = (bool, list, tuple, float, int)
 """What converts a value into one that is the same for a chart."""
-
-
-class Unsayable(Exception):
-    """Something that a chart cannot say; `str(error)` says what."""
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """A value that does not depend on a run: a constant, a class, a function, the pattern."""
-
-    value: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A value in a run, as an expression of the chart."""
-
-    tree: ast.expr
-    type: Any = None
-    """Its type, if that is declared."""
-
-
-class EventMarker:
-    """The event, in a function of the pattern."""
-
-
-class ContextMarker(NamedTuple):
-    """What callbacks of agents get: the pattern and the run's state."""
-
-    pattern: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Stale:
-    """A local name for something in memory, which may have changed since."""
-
-    local: str
-
-
-Operand = Known | Value | EventMarker | ContextMarker | Stale
-
-
-def name(text: str) -> ast.expr:
-    """Return a name as an expression."""
-    return ast.Name(text)
-
-
-def call(function: str, *arguments: ast.expr) -> ast.expr:
-    """Return a call of a chart's function."""
-    return ast.Call(name(function), list(arguments), [])
 
 
 @dataclass(slots=True)
@@ -129,7 +100,27 @@ class Reader:
     @value.register(ast.Tuple)
     @value.register(ast.Set)
     def _(self, node: ast.List | ast.Tuple | ast.Set) -> Operand:
-        return Value(ast.List([self.tree(item) for item in node.elts]))
+        lists: list[ast.expr] = []
+        for item in node.elts:
+            if isinstance(item, ast.Starred):
+                lists.append(self.tree(item.value))
+            elif lists and isinstance(lists[-1], ast.List):
+                lists[-1].elts.append(self.tree(item))
+            else:
+                lists.append(ast.List([self.tree(item)]))
+        return Value(_sum(lists) if lists else ast.List([]))
+
+    @value.register
+    def _(self, node: ast.Dict) -> Operand:
+        keys = [self.tree(key) for key in node.keys if key]
+        if len(keys) < len(node.keys):
+            raise Unsayable(f'{source(node)} has no counterpart')
+        return Value(ast.Dict(list(keys), [self.tree(value) for value in node.values]))
+
+    @value.register
+    def _(self, node: ast.NamedExpr) -> Operand:
+        self.names[node.target.id] = self.value(node.value)
+        return self.names[node.target.id]
 
     @value.register
     def _(self, node: ast.BoolOp) -> Operand:
@@ -145,15 +136,22 @@ class Reader:
 
     @value.register
     def _(self, node: ast.Compare) -> Operand:
+        first, *others = (self.value(item) for item in (node.left, *node.comparators))
+        match first, others, node.ops:
+            case Known(value=left), [Known(value=right)], [sign] if type(sign) in DECIDED:
+                return Known(DECIDED[type(sign)](left, right))
         same = {ast.Is: ast.Eq, ast.IsNot: ast.NotEq}
         signs = [same.get(type(sign), type(sign))() for sign in node.ops]
-        return Value(ast.Compare(self.tree(node.left), signs, [self.tree(item) for item in node.comparators]))
+        return Value(ast.Compare(as_tree(first), signs, list(map(as_tree, others))))
 
     @value.register
     def _(self, node: ast.IfExp) -> Operand:
+        test = self.value(node.test)
+        if isinstance(test, Known):
+            return self.value(node.body if test.value else node.orelse)
         body, other = self.value(node.body), self.value(node.orelse)
         kinds = [found.type for found in (body, other) if isinstance(found, Value) and found.type]
-        tree = ast.IfExp(self.tree(node.test), as_tree(body), as_tree(other))
+        tree = ast.IfExp(as_tree(test), as_tree(body), as_tree(other))
         return Value(tree, kinds[0] if kinds else None)
 
     def body(self, statements: Sequence[ast.stmt]) -> Operand:
@@ -165,9 +163,11 @@ class Reader:
                 case ast.Expr(value=ast.Constant()) | ast.Assert() | ast.Pass():
                     pass
                 case ast.If(test=test, body=inner, orelse=other):
-                    rest = [*other, *statements[index + 1 :]]
+                    condition, rest = self.value(test), [*other, *statements[index + 1 :]]
+                    if isinstance(condition, Known):
+                        return self.body([*inner, *rest] if condition.value else rest)
                     first, second = (as_tree(self.copy().body(part)) for part in (inner, rest))
-                    return Value(ast.IfExp(self.tree(test), first, second))
+                    return Value(ast.IfExp(as_tree(condition), first, second))
                 case _ if not self.assign(statement):
                     raise Unsayable(f'{source(statement)} is a step, not a value')
         raise Unsayable('it returns nothing')
@@ -200,9 +200,8 @@ class Reader:
             case EventMarker():
                 return _of_event(attr)
             case ContextMarker(pattern=pattern):
-                return {'state': base, 'pattern': Known(pattern), 'memory': memory_of(pattern)}.get(
-                    attr
-                ) or refuse(f'`{attr}` of an agent')
+                known = {'state': base, 'pattern': Known(pattern), 'memory': memory_of(pattern)}
+                return known.get(attr) or refuse(f'`{attr}`, which is no part of memory,')
             case Known(value=value) if value is self.pattern and attr == 'parameters':
                 return Value(name('parameters'), type(value.parameters))
             case Known(value=value):
@@ -249,7 +248,8 @@ class Reader:
 
     @value.register(ast.ListComp)
     @value.register(ast.GeneratorExp)
-    def _(self, node: ast.ListComp | ast.GeneratorExp) -> Operand:
+    @value.register(ast.SetComp)
+    def _(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Operand:
         match node.generators:
             case [ast.comprehension(target=ast.Name(id=local), iter=items, ifs=tests, is_async=0)]:
                 pass
@@ -261,7 +261,8 @@ class Reader:
         answer = inner.value(node.elt)
         generator = ast.comprehension(name(local), as_tree(values), [inner.tree(test) for test in tests], 0)
         kind = list[answer.type] if isinstance(answer, Value) and answer.type else list  # type: ignore[name-defined]
-        return Value(ast.ListComp(as_tree(answer), [generator]), kind)
+        whole: ast.expr = ast.ListComp(as_tree(answer), [generator])
+        return Value(call('unique', whole) if isinstance(node, ast.SetComp) else whole, kind)
 
     @value.register
     def _(self, node: ast.JoinedStr) -> Operand:
@@ -271,13 +272,10 @@ class Reader:
                 case ast.Constant():
                     trees.append(part)
                 case ast.FormattedValue(value=value, conversion=-1, format_spec=None):
-                    trees.append(call('string', self.tree(value)))
+                    trees.append(_as_text(self.value(value)))
                 case _:
                     raise Unsayable(f'{source(part)} is formatted by Python')
-        whole: ast.expr = trees[0] if trees else ast.Constant('')
-        for tree in trees[1:]:
-            whole = ast.BinOp(whole, ast.Add(), tree)
-        return Value(whole, str)
+        return Value(_sum(trees) if trees else ast.Constant(''), str)
 
     @value.register
     def _(self, node: ast.Call) -> Operand:
@@ -294,16 +292,10 @@ class Reader:
             return Value(ast.Dict([ast.Constant(key) for key in fields], list(fields.values())), target)
         if not callable(target):
             raise Unsayable(f'{source(node)} has no counterpart')
-        arguments = self.arguments(node)
-        if target in SAME and len(arguments) == 1:
-            return arguments[0]
-        if getattr(target, '__name__', '') in ('model_validate', 'cast') and arguments:
-            kind = target.__self__ if isinstance(target, MethodType) else None
-            return Value(as_tree(arguments[-1]), kind)
-        if isinstance(target, type | type(len)) or target in FUNCTIONS:
-            named = FUNCTIONS.get(target) or refuse(f'`{target.__name__}`')
-            return Value(call(str(named), *map(as_tree, arguments)))
-        return self._inlined(target, arguments)
+        given, named = self._given(node)
+        if isinstance(target, type | type(len)) or getattr(target, '__name__', '') == 'model_validate':
+            return _built_in(target, self.arguments(node))
+        return self._inlined(target, given, named)
 
     def _call_of_method(self, base: Operand, attr: str, node: ast.Call) -> Operand | None:
         """Return what a method of a value returns; None if it is not one of a value's."""
@@ -313,7 +305,8 @@ class Reader:
             return None
         member = inspect.getattr_static(base.type, attr, None) if fields_of(base.type) else None
         if inspect.isfunction(member):
-            return self._inlined(member, [base, *self.arguments(node)])
+            given, named = self._given(node)
+            return self._inlined(member, [base, *given], named)
         if attr == 'get' and 1 <= len(node.args) <= 2:
             found = self._item(base, node.args[0])
             tree, missing = as_tree(found), ast.Compare(as_tree(found), [ast.Eq()], [name('null')])
@@ -326,48 +319,96 @@ class Reader:
         return Value(call(named, base.tree, *(self.tree(item) for item in node.args)), kind)
 
     def arguments(self, node: ast.Call) -> list[Operand]:
-        """Return the arguments of a call by position. Raises `Unsayable`."""
-        if node.keywords or any(isinstance(item, ast.Starred) for item in node.args):
+        """Return the arguments of a call by position. Raises `Unsayable` if there are others."""
+        given, named = self._given(node)
+        if named:
             raise Unsayable(f'{source(node)} has no counterpart')
-        return [self.value(item) for item in node.args]
+        return given
 
-    def inside(self, function: Any, arguments: Sequence[Operand]) -> tuple[Reader, Sequence[ast.stmt]]:
+    def _given(self, node: ast.Call) -> tuple[list[Operand], dict[str, Operand]]:
+        if any(isinstance(item, ast.Starred) for item in node.args) or not all(
+            word.arg for word in node.keywords
+        ):
+            raise Unsayable(f'{source(node)} has no counterpart')
+        named = {word.arg: self.value(word.value) for word in node.keywords if word.arg}
+        return [self.value(item) for item in node.args], named
+
+    def inside(
+        self, function: Any, arguments: Sequence[Operand], named: Mapping[str, Operand] | None = None
+    ) -> tuple[Reader, Sequence[ast.stmt]]:
         """Return a reader of a function that this one calls, and its statements. Raises `Unsayable`."""
         if self.depth >= MAX_INLINED:
             raise Unsayable('its functions call each other too deeply')
-        return read_function(function, self.pattern, arguments, self.depth + 1)
+        return read_function(function, self.pattern, arguments, named, self.depth + 1)
 
-    def _inlined(self, function: Any, arguments: Sequence[Operand]) -> Operand:
+    def _inlined(
+        self, function: Any, arguments: Sequence[Operand], named: Mapping[str, Operand] | None = None
+    ) -> Operand:
         """Return what a function returns, with these arguments."""
-        reader, statements = self.inside(function, arguments)
+        reader, statements = self.inside(function, arguments, named)
         return reader.body(statements)
 
 
 def read_function(
-    function: Any, pattern: Any, arguments: Sequence[Operand], depth: int = 0
+    function: Any,
+    pattern: Any,
+    arguments: Sequence[Operand],
+    named: Mapping[str, Operand] | None = None,
+    depth: int = 0,
 ) -> tuple[Reader, Sequence[ast.stmt]]:
     """Return a function's statements, and a reader that knows its arguments. Raises `Unsayable`."""
-    given: list[Operand] = []
-    while True:
-        if isinstance(function, partial) and not function.keywords:
-            given = [*map(Known, function.args), *given]
-            function = function.func
-        elif isinstance(function, MethodType):
-            given = [Known(function.__self__), *given]
-            function = function.__func__
+    given, named = list[Operand](), dict(named or {})
+    while isinstance(function, partial | MethodType):
+        if isinstance(function, MethodType):
+            given, function = [Known(function.__self__), *given], function.__func__
         else:
-            break
+            named = {**{key: Known(value) for key, value in function.keywords.items()}, **named}
+            given, function = [*map(Known, function.args), *given], function.func
     tree = _definition(function)
-    names = [item.arg for item in (*tree.args.posonlyargs, *tree.args.args)]
-    values = [*given, *arguments]
-    required = len(names) - len(tree.args.defaults)
-    if not required <= len(values) or tree.args.vararg or tree.args.kwarg or tree.args.kwonlyargs:
-        raise Unsayable('it takes other arguments')
+    try:
+        bound = inspect.signature(function).bind(*given, *arguments, **named)
+    except TypeError:
+        raise Unsayable('it takes other arguments') from None
+    if tree.args.vararg or tree.args.kwarg:
+        raise Unsayable('it takes any number of arguments')
+    defaults = {
+        key: Known(parameter.default)
+        for key, parameter in inspect.signature(function).parameters.items()
+        if parameter.default is not parameter.empty
+    }
     closure = inspect.getclosurevars(function).nonlocals
-    reader = Reader(
-        pattern, {**function.__globals__, **closure}, dict(zip(names, values, strict=False)), depth
-    )
-    return reader, tree.body
+    scope = {**function.__globals__, **closure}
+    return Reader(pattern, scope, {**defaults, **bound.arguments}, depth), tree.body
+
+
+def _built_in(target: Any, arguments: Sequence[Operand]) -> Operand:
+    """Return what a function or a class of Python's makes of values. Raises `Unsayable`."""
+    trees = [as_tree(argument) for argument in arguments]
+    if len(trees) == 1 and (target in SAME or (isinstance(target, type) and issubclass(target, Enum))):
+        return arguments[0]
+    if target is str and len(trees) == 1:
+        return Value(_as_text(arguments[0]), str)
+    if len(trees) == 1 and target in (dict.fromkeys, set):
+        return Value(call('unique', *trees), type_of(arguments[0]))
+    if getattr(target, '__name__', '') == 'model_validate':
+        return Value(trees[-1], target.__self__)
+    if target in FUNCTIONS:
+        return Value(call(FUNCTIONS[target], *trees), type_of(arguments[0]) if target is sorted else None)
+    raise Unsayable(f'`{target.__name__}` has no counterpart')
+
+
+def _as_text(operand: Operand) -> ast.expr:
+    """Return a value as text."""
+    tree = as_tree(operand)
+    is_text = type_of(operand) is str or (isinstance(tree, ast.Constant) and isinstance(tree.value, str))
+    return tree if is_text else call('string', tree)
+
+
+def _sum(trees: Sequence[ast.expr]) -> ast.expr:
+    whole = trees[0]
+    for tree in trees[1:]:
+        whole = ast.BinOp(whole, ast.Add(), tree)
+    return whole
 
 
 def _definition(function: Any) -> ast.FunctionDef:
@@ -383,39 +424,6 @@ def _definition(function: Any) -> ast.FunctionDef:
     return tree
 
 
-def memory_of(pattern: Any) -> Value:
-    """Return a pattern's memory, in an expression."""
-    return Value(name('memory'), pattern.Memory)
-
-
-def type_of(operand: Operand) -> Any:
-    """Return the declared type of a value; None if there is none."""
-    return operand.type if isinstance(operand, Value) else None
-
-
-def as_tree(operand: Operand) -> ast.expr:
-    """Return a value as an expression. Raises `Unsayable`."""
-    if isinstance(operand, Value):
-        return operand.tree
-    if isinstance(operand, Stale):
-        raise Unsayable(f'`{operand.local}` is read before memory changes, and used after that')
-    value = operand.value if isinstance(operand, Known) else operand
-    if isinstance(value, Enum):
-        value = value.value
-    if value is None or isinstance(value, bool):
-        return name({None: 'null', True: 'true', False: 'false'}[value])
-    if isinstance(value, int | float | str):
-        return ast.Constant(value)
-    if isinstance(value, list | tuple | set | frozenset):
-        return ast.List(
-            [
-                as_tree(Known(item))
-                for item in (sorted(value, key=str) if isinstance(value, set | frozenset) else value)
-            ]
-        )
-    raise Unsayable(f'`{getattr(value, "__name__", type(value).__name__)}` is Python')
-
-
 def _of_event(attr: str) -> Operand:
     match attr:
         case 'data':
@@ -425,13 +433,3 @@ def _of_event(attr: str) -> Operand:
         case 'at' | 'attempt':
             return Value(name(attr))
     raise Unsayable(f'`{attr}` of an event, which expressions cannot see')
-
-
-def refuse(what: str) -> Any:
-    """Raise `Unsayable`."""
-    raise Unsayable(f'{what} has no counterpart')
-
-
-def source(node: ast.AST) -> str:
-    """Return how something is written in Python, shortened."""
-    return f'`{ast.unparse(node)[:80]}`'

@@ -10,7 +10,7 @@ from engine.agents.activities import call_model
 from engine.agents.spec import AgentSpec
 from engine.charts.export.code import CodeWriter, is_ours
 from engine.charts.export.fields import FieldWriter
-from engine.charts.export.python import Unsayable
+from engine.charts.export.operands import Unsayable
 from engine.charts.export.writing import Place
 from engine.statechart.retry import Retry
 from engine.statechart.shape_builder import callback_names, children_of, edge_of, listify

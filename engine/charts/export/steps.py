@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
-from engine.charts.export.python import (
-    Known,
-    Operand,
-    Reader,
-    Stale,
-    Unsayable,
-    Value,
-    as_tree,
-    read_function,
-    source,
-    type_of,
-)
-from engine.charts.export.templates import TextReader
+from engine.charts.export.operands import Known, Operand, Stale, Unsayable, Value, as_tree, source, type_of
+from engine.charts.export.python import Reader, read_function
+from engine.charts.export.templates import TextReader, literal, shown
 from engine.charts.export.types_of import item_type
 
 
@@ -148,10 +139,29 @@ def _is_local(target: ast.expr) -> bool:
 
 
 def _plain(tree: ast.expr) -> Any:
+    """Return a value: a number, a template for a text with values in it, or else an expression."""
     match tree:
         case ast.Constant(value=bool() | int() | float() as value):
             return value
+        case ast.BinOp() if (parts := _parts(tree)) and any(isinstance(part, str) for part in parts):
+            with suppress(Unsayable):
+                return ''.join(part if isinstance(part, str) else shown(part) for part in parts)
     return ast.unparse(tree)
+
+
+def _parts(tree: ast.expr) -> list[str | ast.expr]:
+    """Return what is joined in a text: texts as they are, and values; nothing if it is no text."""
+    match tree:
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            parts = [_parts(left), _parts(right)]
+            return [*parts[0], *parts[1]] if all(parts) else []
+        case ast.Constant(value=str() as text):
+            return [literal(text)] if text else []
+        case ast.Call(func=ast.Name(id='string'), args=[inner]):
+            return [inner]
+        case ast.List() | ast.ListComp() | ast.Constant():
+            return []
+    return [tree]
 
 
 def _choice(condition: str, done: list[dict[str, Any]], other: list[dict[str, Any]]) -> dict[str, Any]:

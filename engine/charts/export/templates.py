@@ -8,18 +8,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from engine.charts.export.python import (
-    Known,
-    Operand,
-    Reader,
-    Unsayable,
-    Value,
-    as_tree,
-    name,
-    read_function,
-    source,
-    type_of,
-)
+from engine.charts.export.operands import Known, Operand, Unsayable, Value, as_tree, name, source, type_of
+from engine.charts.export.python import Reader, read_function
 from engine.charts.export.types_of import item_type
 
 Piece = tuple[str, bool]
@@ -80,8 +70,8 @@ class TextReader:
             return TextReader(reader).body(statements)
         value = self._reader.value(node)
         if isinstance(value, Known) and isinstance(value.value, str | int | float):
-            return _literal(str(value.value))
-        return f'{{{{ {template_expression(as_tree(value))} }}}}'
+            return literal(str(value.value))
+        return shown(as_tree(value))
 
     def _function(self, node: ast.expr) -> Any:
         """Return the function that is called, if it is one that may build a text."""
@@ -101,11 +91,11 @@ class TextReader:
             case ast.FormattedValue(value=value, conversion=-1, format_spec=None):
                 return self.text(value)
             case ast.Constant(value=str() as value):
-                return _literal(value)
+                return literal(value)
         raise Unsayable(f'{source(part)} is formatted by Python')
 
     def _condition(self, node: ast.expr) -> str:
-        return template_expression(self._reader.tree(node))
+        return _in_template(self._reader.tree(node))
 
     def _note(self, statement: ast.stmt) -> None:
         """Note what a statement before the end does for the text."""
@@ -180,9 +170,9 @@ class TextReader:
                 tree, conditions = each.iter, list(each.ifs)
         inner._reader.names[target.id] = Value(name(target.id), item_type(type_of(found)))
         conditions += [inner._reader.tree(test) for test in tests]
-        when = ' and '.join(map(template_expression, conditions))
+        when = ' and '.join(map(_in_template, conditions))
         return (
-            f'for {target.id} in {template_expression(tree)}{f" if {when}" if when else ""}{counted}',
+            f'for {target.id} in {_in_template(tree)}{f" if {when}" if when else ""}{counted}',
             inner,
         )
 
@@ -192,12 +182,17 @@ class TextReader:
         return inner
 
 
-def template_expression(tree: ast.expr) -> str:
+def _in_template(tree: ast.expr) -> str:
     """Return an expression as templates have it. Raises `Unsayable`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ListComp):
             raise Unsayable(f'{source(node)} cannot be in a template')
     return ast.unparse(tree)
+
+
+def shown(tree: ast.expr) -> str:
+    """Return what shows a value in a template. Raises `Unsayable`."""
+    return f'{{{{ {_in_template(tree)} }}}}'
 
 
 def _joined(separator: str, pieces: Sequence[Piece]) -> str:
@@ -227,6 +222,6 @@ def _exact(template: str) -> str:
     return re.sub(r'(?m)(^[ \t]+)\{% ', r'\1{%+ ', re.sub(r' %\}(?=\n)', ' +%}', template))
 
 
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
     """Return a text so that a template shows it as it is."""
     return re.sub(r'\{\{|\{%|\{#', lambda match: f"{{{{ '{match[0]}' }}}}", text)

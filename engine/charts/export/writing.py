@@ -14,7 +14,7 @@ MARK = 'cannot be said'
 
 
 def write_chart(chart: Mapping[str, Any], notes: Notes) -> str:
-    """Return the text of a chart file; a note becomes a comment before its entry, or the nearest around it."""
+    """Return the text of a chart file; notes become comments before their entries, or the nearest around."""
     noted: dict[Place, list[str]] = {}
     for place, texts in notes.items():
         there = next(place[:end] for end in range(len(place), -1, -1) if _is_at(chart, place[:end]))
@@ -31,7 +31,8 @@ def _entry(prefix: str, value: Any, indent: int, place: Place, notes: Notes) -> 
     yield from (f'{" " * indent}# {MARK}: {text}' for text in notes.get(place, ()))
     inside = [other for other in notes if len(other) > len(place) and other[: len(place)] == place]
     nested = isinstance(value, Mapping | list) and bool(value)
-    if not nested or not (inside or len(place) == 1):
+    simple = isinstance(value, list) and not any(isinstance(item, Mapping) for item in value)
+    if not nested or not (inside or (len(place) == 1 and not simple)):
         first, *more = spell_entry(prefix, value, indent)
         yield ' ' * indent + first
         yield from more

@@ -66,6 +66,26 @@ class ChartFiles:
             for number, version, path in self._kept(name)
         )
 
+    def version(self, name: str, version: str) -> ChartVersion | None:
+        """Return a version of a chart; None if it is not there."""
+        for number, each, path in self._kept(name):
+            if each == version:
+                return replace(_described(path, number, version), current=version == self._current(name))
+        return None
+
+    def number(self, name: str, version: str) -> int:
+        """Return the number of a version; 0 if it is not there."""
+        versions = self._kept(name) if is_name(name) else ()
+        return next((number for number, each, _ in versions if each == version), 0)
+
+    def newest(self, name: str) -> tuple[str, ...]:
+        """Return the versions of a chart, the newest first."""
+        return tuple(version for _, version, _ in reversed(self._kept(name)))
+
+    def has(self, name: str) -> bool:
+        """Whether a chart has versions."""
+        return is_name(name) and bool(self._kept(name))
+
     def text(self, name: str, version: str) -> str:
         """Return the text of a version, or that with this number.
 
@@ -100,6 +120,8 @@ class ChartFiles:
         """
         with self._locked(name):
             before = self.read(name)
+            if before == text:  # It was saved before, and only the answer was lost.
+                return self._keep(name, text, author, note, time.time())
             if base is not None and base != ('' if before is None else digest_of(before.encode())):
                 raise EntryChanged('chart', name)
             if before is not None:

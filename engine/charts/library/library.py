@@ -109,8 +109,11 @@ class ChartLibrary:
 
     def number(self, name: str, version: str) -> int:
         """Return the number of a version; 0 if it is not known. Blocks."""
-        known = self._version(name, version) if is_name(name) else None
-        return known.number if known else 0
+        return self.files.number(name, version) if self.folder else 0
+
+    def kept(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the versions of each chart, also of removed ones, the newest first. Blocks."""
+        return {name: self.files.newest(name) for name in self.files.names()} if self.folder else {}
 
     def charts(self) -> list[ChartInfo]:
         """Return all charts by name, the removed ones last. Blocks."""
@@ -119,7 +122,7 @@ class ChartLibrary:
         removed = [
             ChartInfo(name=name, removed=True)
             for name in (self.files.names() if self.folder else ())
-            if name not in names and self.files.versions(name)
+            if name not in names and self.files.has(name)
         ]
         return sorted(present, key=lambda info: info.name) + removed
 
@@ -239,13 +242,12 @@ class ChartLibrary:
         )
 
     def _version(self, name: str, version: str) -> ChartVersion | None:
-        versions = self.files.versions(name) if self.folder else ()
-        return next((each for each in versions if each.version == version), None)
+        return self.files.version(name, version) if self.folder else None
 
     def has(self, name: str) -> bool:
         """Whether there is a chart of this name, or was. Blocks."""
         here = any(path.name == f'{name}{SUFFIX}' for path in self._seen)
-        return here or bool(self.folder and is_name(name) and self.files.versions(name))
+        return here or bool(self.folder and self.files.has(name))
 
     def is_own(self, name: str) -> bool:
         """Whether a chart is in the folder of this installation, where it can be saved."""

@@ -69,6 +69,6 @@ class CaseScores:
 
 
 def score_of(cell: CellResult, measure: str) -> float | None:
-    """Return a run's score; None if it failed or was not scored."""
-    score = None if cell.failed else cell.scores.get(measure)
+    """Return a run's score; None if it was not scored."""
+    score = cell.scores.get(measure)
     return None if score is None or not abs(score) <= MAX_SCORE else float(score)

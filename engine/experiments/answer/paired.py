@@ -79,8 +79,8 @@ def cases_needed(differences: Sequence[float], worth: float, alpha: float) -> in
     """
     if len(differences) < 2 or worth <= 0 or not (deviation := float(np.std(differences, ddof=1))):
         return None
-    critical, found = NormalDist().inv_cdf(1 - alpha / 2), NormalDist().inv_cdf(POWER)
-    needed = ((critical + found) * deviation / worth) ** 2 + critical**2 / 2
+    critical, power = NormalDist().inv_cdf(1 - alpha / 2), NormalDist().inv_cdf(POWER)
+    needed = ((critical + power) * deviation / worth) ** 2 + critical**2 / 2
     return max(fewest_cases(alpha), math.ceil(min(needed, MAX_CASES)))
 
 

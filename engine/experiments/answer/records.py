@@ -66,7 +66,7 @@ class CellResult:
     variant: str
     repeat: int = 0
     failed: bool = False
-    """Whether the run failed; then its scores do not count."""
+    """Whether the run failed; then it has scores only of scorers that judge failures."""
     scores: Mapping[str, float | None] = field(default_factory=dict)
     """By measure; None, or a number that is not finite, is not scored."""
     dollars: float | None = None
@@ -113,7 +113,7 @@ class Comparison:
     variant: str
     cases: int
     left_out: int
-    """Cases that both have run and one of them was not scored on, or failed."""
+    """Cases that both have run, and one of them failed or was not scored."""
     difference: float | None = None
     """Mean over cases of the variant's score less the base's."""
     low: float | None = None

@@ -60,7 +60,7 @@ def _say(design: Design, item: Comparison, summaries: Mapping[str, VariantSummar
     if item.standing == 'open':
         return (
             f'{name} against {base} so far, on {cases} of {design.cases}: {found}.'
-            ' Nothing can be said until all runs have ended.'
+            ' Nothing is concluded from a part of the runs.'
         )
     if item.low == item.high == 0:
         return f'{name} and {base} scored the same on {"each of " if item.cases > 1 else ""}{cases}.'
@@ -77,9 +77,9 @@ def _say_why_nothing(item: Comparison, base: VariantSummary, variant: VariantSum
     for summary in (variant, base):
         if not summary.runs:
             return f'No run of {summary.variant} has ended yet.'
-        if summary.failed == summary.runs:
-            return f'Every run of {summary.variant} failed ({summary.runs}).'
         scores = next(scores for scores in summary.scores if scores.measure == item.measure)
+        if not scores.cases and summary.failed == summary.runs:
+            return f'Every run of {summary.variant} failed ({summary.runs}).'
         if not scores.cases:
             return f'No run of {summary.variant} was scored.'
     return f'{variant.variant} and {base.variant} have no case on which both were scored.'

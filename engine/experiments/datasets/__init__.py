@@ -1,5 +1,19 @@
-"""Datasets: cases on which experiments run."""
+"""Datasets: cases on which experiments run, read from tables and from runs."""
 
-from engine.experiments.datasets.records import Case
+from engine.experiments.datasets.cells import escape_formula
+from engine.experiments.datasets.exporting import export_csv, export_json_lines
+from engine.experiments.datasets.from_runs import case_of
+from engine.experiments.datasets.importing import import_cases
+from engine.experiments.datasets.records import MAX_CASES, Case, Imported, Problem
 
-__all__ = ['Case']
+__all__ = [
+    'MAX_CASES',
+    'Case',
+    'Imported',
+    'Problem',
+    'case_of',
+    'escape_formula',
+    'export_csv',
+    'export_json_lines',
+    'import_cases',
+]

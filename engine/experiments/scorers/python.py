@@ -59,12 +59,9 @@ class Python(Scorer):
                 result = await asyncio.to_thread(function, evidence, evidence.case)
         except Exception as error:
             raise ToolError(f'{self.function}: {type(error).__name__}: {error}'[:1_000]) from error
-        if isinstance(result, Score):
-            result, reason = result.value, result.reason
-        else:
-            reason = ''
-        if isinstance(result, bool):
-            return decide(result, reason)
-        if result is None or (isinstance(result, int | float) and math.isfinite(result)):
-            return Score(value=result, reason=reason)
-        raise ToolError(f'{self.function} has returned {result!r:.100}, which is no score')
+        score = result if isinstance(result, Score) else Score(value=result)
+        if isinstance(score.value, bool):
+            return decide(score.value, score.reason)
+        if score.value is None or (isinstance(score.value, int | float) and math.isfinite(score.value)):
+            return score
+        raise ToolError(f'{self.function} has returned {score.value!r:.100}, which is no score')

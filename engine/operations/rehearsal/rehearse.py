@@ -33,13 +33,14 @@ class Rehearsals:
     def __init__(self, catalog: Catalog, journal: Journal) -> None:
         self._catalog, self._recorded = catalog, RecordedRuns(journal)
 
-    async def rehearse(
+    async def rehearse(  # noqa: PLR0913  (the parts of a request)
         self,
         pattern: str,
         parameters: Mapping[str, Any] | None = None,
         stubs: Mapping[str, Any] | None = None,
         models: Mapping[str, str] | None = None,
         seconds: float = SECONDS,
+        version: str = '',
     ) -> Rehearsal:
         """Rehearse a pattern; parameters that are left out have their defaults, and stubs are followed.
 
@@ -47,7 +48,7 @@ class Rehearsals:
             UnknownPattern
             InvalidInput: names each parameter that is wrong, or each field of an answer.
         """
-        chosen = self._catalog.pattern(pattern)
+        chosen = self._catalog.pattern(pattern, version)
         workflow = chosen.sample(parameters)
         check_stubs(workflow, stubs or {})
         means = Means(chosen=models or {}, models=self._catalog.registry, tools=self._catalog.tools)

@@ -7,10 +7,12 @@ from nicegui import ui
 from pydantic import BaseModel, Field
 
 from engine import Budget, Pattern, Status
+from engine.charts.library import ChartLibrary
 from engine.errors import JournalUnavailable
 from engine.models.endpoint import Endpoint
 from engine.models.http.endpoint_settings import EndpointSettings
 from engine.records import RunQuery
+from tests.support.charts.files import chart_text
 from tests.support.harness import until
 from tests.support.pages.clicks import click, press, see
 from ui.web.pages.launch import page
@@ -38,12 +40,27 @@ def launchers(monkeypatch):
     dialogs = []
 
     class Kept(LaunchForm):
-        def __init__(self, backend, pattern):
-            super().__init__(backend, pattern)
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
             dialogs.append(self)
 
     monkeypatch.setattr(page, 'LaunchForm', Kept)
     return dialogs
+
+
+async def test_an_earlier_version_is_launched_from_a_form_of_its_own(pages, conductor, launchers, tmp_path):
+    charts = ChartLibrary(conductor.catalog, tmp_path)
+    one = charts.save('ask', chart_text('first'), base='')
+    charts.save('ask', chart_text('second'), base=one.version)
+    charts.show(charts.look())
+    await pages.open('/launch/ask')
+    await pages.should_not_see('This is version')
+    await pages.open(f'/launch/ask?version={one.version}')
+    await see(pages, f'This is version {one.version}', 'Current version')
+    await launchers[-1].start()
+    (run,) = (await conductor.runs()).runs
+    assert run.version == one.version
+    assert (await pages.http_client.get('/launch/ask?version=0')).status_code == 404
 
 
 async def test_a_form_is_drawn_for_any_pattern(pages, conductor):

@@ -62,7 +62,7 @@ async def test_workers_and_waiting_runs_are_shown(
 ) -> None:
     driven = (await conductor.start('pipeline', {'task': 'Cake?'}, title='Pastry', paused=True)).id
     fleet.there = [
-        worker(labels=('gpu',), patterns={'race': 'a1', 'vote': 'b2'}, runs=(
+        worker(labels=('gpu',), patterns={'race': ('a1',), 'vote': ('b2', 'b1')}, runs=(
             DrivenRun(run=driven, pattern='race', since=2.0),
         )),
         worker(name='west-1', draining=True),

@@ -12,6 +12,7 @@ from urllib.parse import quote
 import httpx
 
 from engine import Catalog, InvalidInput, Pattern, RunHandle
+from engine.experiments import Experiment
 from engine.history import (
     DiskUsage,
     ForkOverrides,
@@ -28,12 +29,16 @@ from engine.operations import (
     Annotating,
     Charting,
     Checking,
+    Datasets,
     Endpoints,
+    Experimenting,
+    ExperimentResult,
     Forking,
     McpServers,
     Rehearsing,
     Retaining,
     Steering,
+    run_experiment,
 )
 from engine.records import (
     Annotation,
@@ -101,6 +106,7 @@ class HttpConductor:
         self.endpoints, self.agents = remote(Endpoints, self._ask), remote(Agents, self._ask)
         self.mcp_servers = remote(McpServers, self._ask)
         self.charts = remote(Charting, self._ask)
+        self.experiments, self.datasets = remote(Experimenting, self._ask), remote(Datasets, self._ask)
         self.merging = RemoteMerging(self._ask, self.workspaces)
         self.server_services = HttpServices(self._ask)
         self.accounts = remote(AccountOperations, self._ask)
@@ -191,6 +197,10 @@ class HttpConductor:
         body = dump(Launch.build(launch, parameters, values))
         return self.handle(decode(RunInfo, await self._ask.create('runs', body)).id)
 
+    async def experiment(self, experiment: Experiment) -> ExperimentResult:
+        """Start an experiment on the server, wait until it is over, and return its result."""
+        return await run_experiment(self, experiment)
+
     def handle(self, run: RunId) -> RunHandle:
         """Return a handle to an existing run."""
         return RunHandle(run, self)
@@ -272,14 +282,16 @@ class HttpConductor:
         """List the patterns that the server can run."""
         return await self._ask.one(PatternList, 'patterns')
 
-    async def pattern(self, name: str) -> PatternInfo:
+    async def pattern(self, name: str, version: str = '') -> PatternInfo:
         """Describe a pattern that the server can run. Raises `UnknownPattern`."""
-        return await self._ask.one(PatternInfo, f'patterns/{quote(name, safe="")}')
+        return await self._ask.one(PatternInfo, f'patterns/{quote(name, safe="")}', version=version)
 
-    async def draw(self, pattern: str, parameters: Mapping[str, Any] | None = None) -> Shape:
+    async def draw(
+        self, pattern: str, parameters: Mapping[str, Any] | None = None, version: str = ''
+    ) -> Shape:
         """Return the chart that a run of a pattern that the server knows would have."""
         text = json.dumps(parameters) if parameters else ''
-        return await self._ask.one(Shape, f'patterns/{pattern}/shape', parameters=text)
+        return await self._ask.one(Shape, f'patterns/{pattern}/shape', parameters=text, version=version)
 
     async def annotate(self, run: RunId, **changes: Unpack[Annotation]) -> RunInfo:
         """Change title, tags, note, star or pin."""

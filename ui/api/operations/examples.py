@@ -24,6 +24,17 @@ transitions:
   - {on: failed, from: asking, to: failed}
   - {on: expired, from: asking, to: failed}
 """
+EXPERIMENT = {
+    'name': 'A stricter reviewer',
+    'dataset': 'bakery',
+    'base': {'pattern': 'pipeline'},
+    'variants': [
+        {'name': 'as it is'},
+        {'name': 'stricter', 'change': {'instructions': {'reviewer': 'Ask for a source of each number.'}}},
+    ],
+    'scorers': [{'name': 'right', 'kind': 'number', 'settings': {'within': 1}}],
+    'repeats': 2,
+}
 BODIES: Mapping[str, Any] = {
     'annotate': {'title': 'Tea or coffee?', 'tags': ['trial', 'drinks'], 'starred': True},
     'pause': {'at': 'reviewing.reviewer2'},
@@ -80,6 +91,17 @@ BODIES: Mapping[str, Any] = {
     'save_chart': {'text': CHART, 'base': '', 'note': 'ask once'},
     'restore_chart': {'version': '0a1b2c3d4e5f'},
     'rehearse': {'parameters': {'max_iterations': 1}},
+    'save_dataset': {
+        'cases': [
+            {'id': 'loaves', 'parameters': {'task': 'How much flour do 120 loaves need?'}, 'expectation': 84}
+        ],
+        'note': 'the first ones',
+    },
+    'plan_experiment': EXPERIMENT,
+    'start_experiment': EXPERIMENT,
+    'cancel_experiment': {'reason': 'the dataset has a mistake'},
+    'rescore_experiment': {'scorers': [{'name': 'right', 'kind': 'number', 'settings': {'within': 1}}]},
+    'mark_cell': {'cell': '9f86d081884c7d65', 'value': 1, 'comment': 'short and right'},
     'backfill_schedule': {'since': '2026-03-01T00:00:00Z', 'until': '2026-03-08T00:00:00Z'},
     'add_trigger': {
         'name': 'Issues',
@@ -148,6 +170,12 @@ BODY_TEXTS: Mapping[str, Mapping[str, Any]] = {
     'change_destination': {'text': f'Changes to a destination; {LEFT_OUT}'},
     'add_schedule': {'text': 'A schedule.'},
     'change_schedule': {'text': f'Changes to a schedule; {LEFT_OUT}'},
+    'start_experiment': {'text': 'An experiment.'},
+    'plan_experiment': {'text': 'An experiment that is not started.'},
+    'save_dataset': {'name': 'NewVersion', 'text': 'A version of a dataset.'},
+    'cancel_experiment': {'name': 'Cancellation', 'text': 'Why an experiment is cancelled.'},
+    'rescore_experiment': {'name': 'Scorers', 'text': 'How runs are scored.'},
+    'mark_cell': {'name': 'NewMark', 'text': 'What a person thinks of a run.'},
     'add_trigger': {'text': 'A trigger.'},
     'change_trigger': {'text': f'Changes to a trigger; {LEFT_OUT}'},
 }
@@ -164,6 +192,7 @@ TAGS = (
     ('Forks', 'New runs from a step of another, and how runs are related.'),
     ('Merging', "Agents' work: composed, tested, merged into its project, or sent back."),
     ('History', 'Runs compared, counted, replayed, and saved as tests.'),
+    ('Experiments', 'Datasets, and variants of a workflow run on their cases: which is better?'),
     ('Files', 'The files of agents at a step, and what changed.'),
     ('Notes', 'Titles, tags, notes, stars and pins.'),
     ('Retention', 'The trash, the retention policy, and disk usage.'),

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
 from engine import Conductor, InvalidInput
-from engine.records import Shape
+from engine.records import MAX_VERSION, Shape
 from ui.api.dependencies import CollapseAgents, Engine, contents
 from ui.api.problems import problems
 from ui.api.wire import wire
@@ -26,6 +26,10 @@ Given = Annotated[
     Query(max_length=20_000, description='Parameters as a JSON object, for charts that depend on them.'),
 ]
 
+Version = Annotated[
+    str, Query(max_length=MAX_VERSION, description='A version of the pattern, not the current one.')
+]
+
 
 @router.get('', response_model=wire(PatternList))
 async def list_patterns(conductor: Engine) -> PatternList:
@@ -34,15 +38,15 @@ async def list_patterns(conductor: Engine) -> PatternList:
 
 
 @router.get('/{pattern}', response_model=wire(PatternInfo), responses=problems(404))
-async def get_pattern(conductor: Engine, pattern: Name) -> PatternInfo:
+async def get_pattern(conductor: Engine, pattern: Name, version: Version = '') -> PatternInfo:
     """Describe a pattern: its parameters, its agents, and the events its runs accept."""
-    return describe_pattern(conductor.catalog.pattern(pattern))
+    return describe_pattern(conductor.catalog.pattern(pattern, version))
 
 
 @router.get('/{pattern}/shape', response_model=wire(Shape), responses=problems(404))
-async def draw(conductor: Engine, pattern: Name, parameters: Given = '') -> Shape:
+async def draw(conductor: Engine, pattern: Name, parameters: Given = '', version: Version = '') -> Shape:
     """Show the chart that a run of the pattern would have with these parameters."""
-    return _shape(conductor, pattern, parameters)
+    return _shape(conductor, pattern, parameters, version)
 
 
 @router.get('/{pattern}/diagram', response_class=Response, responses=problems(404) | DRAWN)
@@ -52,9 +56,10 @@ async def draw_pattern(
     parameters: Given = '',
     format: DiagramFormat = 'mermaid',
     folded: CollapseAgents = False,
+    version: Version = '',
 ) -> Response:
     """Draw a pattern's chart as Mermaid, DOT or SVG."""
-    return await drawing(_shape(conductor, pattern, parameters), format, folded=folded)
+    return await drawing(_shape(conductor, pattern, parameters, version), format, folded=folded)
 
 
 async def drawing(shape: Shape, format: DiagramFormat, *, folded: bool) -> Response:
@@ -62,11 +67,11 @@ async def drawing(shape: Shape, format: DiagramFormat, *, folded: bool) -> Respo
     return Response(await export_chart(shape, format, folded=folded), media_type=MEDIA[format])
 
 
-def _shape(conductor: Conductor, pattern: str, parameters: str) -> Shape:
+def _shape(conductor: Conductor, pattern: str, parameters: str, version: str) -> Shape:
     try:
         values = json.loads(parameters or '{}')
     except (ValueError, RecursionError) as error:
         raise InvalidInput({'parameters': f'must be a JSON object: {error}'}) from None
     if not isinstance(values, dict):
         raise InvalidInput({'parameters': 'must be a JSON object'})
-    return conductor.catalog.draw(pattern, values)
+    return conductor.catalog.draw(pattern, values, version)

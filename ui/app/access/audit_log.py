@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from engine.errors import JournalError
+from engine.experiments.datasets import escape_formula
 from engine.host.clock import Clock
 from engine.journal import Documents, Entry, EntryQuery
 from engine.records import RunId
@@ -195,9 +196,5 @@ def as_csv(lines: Iterable[AuditLine]) -> str:
             'runs': ' '.join(cells['runs']),
             'details': json.dumps(cells['details'], ensure_ascii=False),
         }
-        writer.writerow([_escape_formula(str(cells[name])) for name in COLUMNS])
+        writer.writerow([escape_formula(str(cells[name])) for name in COLUMNS])
     return file.getvalue()
-
-
-def _escape_formula(cell: str) -> str:
-    return f"'{cell}" if cell[:1] in '=+-@\t\r' and cell[:1] else cell

@@ -10,7 +10,18 @@ from typing import Protocol
 
 from engine.errors import NotAllowed
 from engine.operations import Role
-from engine.records import RunInfo
+
+
+class Owned(Protocol):
+    """What may be private to its author, and to administrators."""
+
+    @property
+    def private(self) -> bool:
+        """Whether it is."""
+
+    @property
+    def author(self) -> str:
+        """The account of its author; '' without logins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +50,8 @@ class Caller:
                 f'this needs the role {role}, and {self.name} has the role {self.role} ({action})'
             )
 
-    def can_see(self, info: RunInfo) -> bool:
-        """Whether the caller may see a run."""
+    def can_see(self, info: Owned) -> bool:
+        """Whether the caller may see a run, or an experiment."""
         return not info.private or info.author == self.name or self.role is Role.ADMIN
 
 

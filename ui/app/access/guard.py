@@ -100,6 +100,9 @@ class Guard:
         value, part = getattr(self.target, name), parts_of(self.protocol).get(name)
         if part is None:
             return value
+        if narrow := getattr(value, 'seen_by', None):  # At every call, because pages keep such a part.
+            identity = self.identity
+            value = narrow(lambda record: identity.last_caller.can_see(record))  # noqa: PLW0108  (as it is then)
         return implement(part, replace(self, protocol=part, target=value, path=f'{name}.'))
 
     async def authorize(

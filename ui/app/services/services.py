@@ -54,6 +54,7 @@ class Services:
             (self.notifications.run, 'notifications'),
             (self.schedules.run, 'schedules'),
             (self.triggers.run, 'triggers'),
+            (self.conductor.experiments.run, 'experiments'),
             (self._clean_up, 'clean up services'),
         ):
             self._tasks.append(asyncio.create_task(work(), name=name))

@@ -11,7 +11,7 @@ import typer
 from engine import InvalidInput
 from ui.cli.exit_codes import CODES
 from ui.cli.inputs import parse_parameters
-from ui.cli.options import ChartParameters, PatternName
+from ui.cli.options import ChartParameters, PatternName, PatternVersion
 from ui.cli.remote import find_pattern, find_shape
 from ui.cli.session import Session, with_session
 from ui.formatting.diagram.rendering import FORMATS, export_chart
@@ -39,19 +39,22 @@ def draw(  # noqa: PLR0913  (its arguments are the command's)
     ] = None,
     sets: ChartParameters = None,
     folded: Annotated[bool, typer.Option('--folded', help='Draw each agent as one state.')] = False,
+    version: PatternVersion = '',
     *,
     session: Session,
 ) -> None:
     """Draw the chart of a pattern with these parameters, without running it."""
     if how not in FORMATS:
         raise InvalidInput({'--format': f'must be {", ".join(FORMATS)}, not {how!r}'})
-    text = asyncio.run(_draw(session, pattern, sets or [], how, folded))
+    text = asyncio.run(_draw(session, pattern, sets or [], how, folded, version))
     if output is None:
         typer.echo(text, nl=False)
     else:
         output.write_text(text, 'utf-8')
 
 
-async def _draw(session: Session, pattern: str, sets: list[str], how: str, folded: bool) -> str:
-    values = parse_parameters(await find_pattern(session, pattern), None, sets)
-    return await export_chart(await find_shape(session, pattern, values), how, folded=folded)
+async def _draw(  # noqa: PLR0913  (its arguments are the command's)
+    session: Session, pattern: str, sets: list[str], how: str, folded: bool, version: str
+) -> str:
+    values = parse_parameters(await find_pattern(session, pattern, version=version), None, sets)
+    return await export_chart(await find_shape(session, pattern, values, version), how, folded=folded)

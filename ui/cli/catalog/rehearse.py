@@ -43,7 +43,7 @@ Exit code: **0** the chart has no errors · **1** it has some · **2** bad input
 
 
 @with_session('database', 'patterns', 'as_json', 'server')
-@with_launch(*(item.name for item in fields(Launch) if item.name != 'models'))
+@with_launch(*(item.name for item in fields(Launch) if item.name not in ('models', 'version')))
 def rehearse(  # noqa: PLR0913  (the options)
     pattern: PatternName,
     sets: ChartParameters = None,
@@ -63,9 +63,9 @@ def rehearse(  # noqa: PLR0913  (the options)
     session: Session,
 ) -> None:
     """Check the chart of a pattern: what cannot be reached, where a run can hang, what it costs at most."""
-    answers, models = read_stub_file(stubs) if stubs else None, launch.get('models', {})
+    answers = read_stub_file(stubs) if stubs else None
     with answers.located() if answers else nullcontext():
-        rehearsal = asyncio.run(_rehearse(session, pattern, sets or [], answers, models))
+        rehearsal = asyncio.run(_rehearse(session, pattern, sets or [], answers, launch))
     events_by_state = {str(state.path): state.events for state in rehearsal.states}
     if to and to not in events_by_state:
         raise InvalidInput({'--to': f'{pattern} has no state {to!r}'})
@@ -81,11 +81,13 @@ def rehearse(  # noqa: PLR0913  (the options)
 
 
 async def _rehearse(
-    session: Session, pattern: str, sets: list[str], stubs: StubFile | None, models: Mapping[str, str]
+    session: Session, pattern: str, sets: list[str], stubs: StubFile | None, launch: Mapping[str, Any]
 ) -> Rehearsal:
-    values = parse_parameters(await find_pattern(session, pattern), None, sets)
+    values = parse_parameters(
+        await find_pattern(session, pattern, version=launch.get('version', '')), None, sets
+    )
     async with open_reader(session, session.catalog) as conductor:
-        return await conductor.rehearse(pattern, values, stubs, models)
+        return await conductor.rehearse(pattern, values, stubs, **launch)
 
 
 def _show(rehearsal: Rehearsal) -> None:

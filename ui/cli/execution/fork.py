@@ -21,7 +21,7 @@ from ui.cli.exit_codes import CODES, ExitCode
 from ui.cli.inputs import json_or_text, parse_by_role, parse_pairs, parse_parameters
 from ui.cli.options import RunName
 from ui.cli.output.errors import CommandError
-from ui.cli.remote import find_pattern, server_at_work
+from ui.cli.remote import find_pattern_of
 from ui.cli.session import Session, with_session
 from ui.formatting.forks import cost_sentence, turn_sentence
 
@@ -132,7 +132,7 @@ def start(  # noqa: PLR0913  (its arguments are the command's)
 
     async def begin(conductor: Conductor, run_id: RunId) -> RunId:
         info = await conductor.info(run_id)
-        pattern = await find_pattern(session, info.pattern, server_at_work(session))
+        pattern = await find_pattern_of(session, info)
         variation = ForkOverrides(  # the engine validates it
             changes=tuple(_change(path, value) for path, value in parse_pairs('--set-memory', memory or ())),
             models=chosen,

@@ -68,12 +68,14 @@ def run(
     dashboard shows it while it runs and afterwards. **Ctrl+C** cancels it; a second one releases it,
     and `hemicycle resume` continues it.
     """
-    catalog, url = session.catalog, server_at_work(session)
-    values = parse_parameters(asyncio.run(find_pattern(session, pattern, url)), task, sets or [])
+    catalog, url, version = session.catalog, server_at_work(session), launch.get('version', '')
+    values = parse_parameters(
+        asyncio.run(find_pattern(session, pattern, url, version=version)), task, sets or []
+    )
     stubs: StubFile | None = launch.get('stubs')
     with stubs.located() if stubs is not None else nullcontext():
         if not launch.get('replay') and not url:  # A server checks them itself.
-            _check(catalog.pattern(pattern), values, stubs or {})
+            _check(catalog.pattern(pattern, version), values, stubs or {})
         print_reach(catalog, launch.get('models', {}).values(), quiet=session.quiet or session.as_json)
         code = asyncio.run(_run(session, {**launch, 'pattern': pattern, 'parameters': values}))
     raise typer.Exit(code)

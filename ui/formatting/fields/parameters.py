@@ -63,14 +63,14 @@ def describe_patterns(catalog: Catalog) -> PatternList:
 
 def version_text(catalog: Catalog, info: RunInfo) -> str:
     """Return the version of its pattern that a run was started with, and whether it is still here."""
-    pattern = catalog.find_of(info)
     if not info.version:
         return 'version unknown'
-    if pattern is None:
-        return f'version {info.version}, which is gone'
-    if pattern.version != info.version:
-        return f'version {info.version}, which is gone; today it is {pattern.version}'
-    return f'version {info.version}'
+    number = catalog.charts.number(info.pattern, info.version) if catalog.charts else 0
+    name = f'version {number} ({info.version})' if number else f'version {info.version}'
+    pattern, today = catalog.find_of(info), catalog.find(info.pattern)
+    if pattern is None or pattern.version != info.version:
+        return f'{name}, which is gone; today it is {today.version}' if today else f'{name}, which is gone'
+    return f'{name}, not the current one' if pattern is not today else name
 
 
 def main_parameter(schema: Mapping[str, Any]) -> str:

@@ -31,7 +31,7 @@ from ui.web.components.widgets import Attribute, Box, Text, set_attributes, text
 from ui.web.permission import require
 from ui.web.routing import PLACES
 
-NAVIGATION = ('/', '/runs', '/inbox', '/tools', '/settings')
+NAVIGATION = ('/', '/runs', '/inbox', '/charts', '/experiments', '/tools', '/settings')
 """The main navigation."""
 
 SHEETS = (
@@ -45,6 +45,7 @@ RUN_SHEETS = (
     *(f'panels/{path.stem}' for path in sorted((STYLES / 'panels').glob('*.css'))),
     *('run/stepping', 'run/artifacts', 'pages/forks', 'pages/traffic', 'pages/compare', 'pages/wall'),
     *('pages/simulator', 'pages/rehearsal', 'pages/difference', 'pages/editor', 'pages/style'),
+    'pages/experiments',
 )
 """Those of pages with recorded runs (`of_runs`), after the others; with one for each panel."""
 

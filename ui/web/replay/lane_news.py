@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from engine.records import Shape
-from ui.formatting.agents import agent_name
+from ui.formatting.diagram.agents import agent_name
 from ui.formatting.steps import role_title, short_json
 from ui.web.replay.index import Index
 from ui.web.replay.lanes import WORKS, Lanes

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import codecs
 import re
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import replace
 from html import unescape
 
+from engine.host.text_encoding import find_encoding, require_text
 from engine.tools.builtin.podcast.cue import Cue
 from engine.tools.builtin.podcast.json_transcript import parse_json
 
@@ -34,46 +33,12 @@ PARTICLES = frozenset({
 MAX_LABEL = 50
 WORDS_A_SECOND = 2.5
 """Typical speaking rate, for plain text without times."""
-BYTE_ORDER_MARKS = (
-    (codecs.BOM_UTF8, 'utf-8-sig'),
-    (codecs.BOM_UTF32_LE, 'utf-32'),
-    (codecs.BOM_UTF32_BE, 'utf-32'),
-    (codecs.BOM_UTF16_LE, 'utf-16'),
-    (codecs.BOM_UTF16_BE, 'utf-16'),
-)
-ENCODINGS = [
-    'cp1252', 'cp1250', 'cp1251', 'koi8_r', 'cp1253', 'cp1254',
-    'shift_jis', 'euc_jp', 'gb18030', 'big5', 'euc_kr',
-]  # fmt: skip
-"""Common non-Unicode encodings of transcripts, most common first."""
-MAX_BINARY_SHARE = 0.01
-"""Maximum share of non-text characters in a file that counts as text."""
 
 
 def decode(data: bytes) -> tuple[str, str]:
     """Decode a file; return its text and encoding. Raises `ValueError` if it is not text."""
-    for mark, encoding in BYTE_ORDER_MARKS:
-        if data.startswith(mark):
-            return _readable(data.decode(encoding, 'replace')), encoding.removesuffix('-sig')
-    if b'\0' in data[:4_000]:  # Checked before UTF-8: Cyrillic in UTF-16 can be valid UTF-8.
-        little = data[1::2].count(0) > data[::2].count(0)
-        encoding = 'utf-16-le' if little else 'utf-16-be'
-        return _readable(data.decode(encoding, 'replace')), encoding
-    try:
-        return _readable(data.decode()), 'utf-8'
-    except UnicodeDecodeError:
-        pass
-    text = data.decode('utf-8', 'replace')
-    damaged = text.count('\ufffd')
-    if sum(ord(character) > 127 for character in text) > 10 * damaged:
-        return _readable(text), 'utf-8'
-    import charset_normalizer  # Imported here because it is slow, and every program loads all tools.
-
-    matches = charset_normalizer.from_bytes(data, cp_isolation=ENCODINGS)
-    if not matches:
-        raise ValueError('it is not text')
-    best = min(matches, key=lambda match: (match.chaos, -match.coherence, ENCODINGS.index(match.encoding)))
-    return _readable(str(best)), best.encoding
+    encoding = find_encoding(data)
+    return require_text(data.decode(encoding, 'replace')), encoding.removesuffix('-sig')
 
 
 def parse(text: str) -> tuple[str, list[Cue]]:
@@ -118,18 +83,6 @@ def parse_time(text: str) -> float:
     if any(part >= 60 for part in parts[1:]):
         raise ValueError(f'{text!r} is not a time')
     return sum(part * float(60**power) for power, part in enumerate(reversed(parts)))
-
-
-def _readable(text: str) -> str:
-    """Return the text unchanged. Raises `ValueError` for too many control or invalid characters."""
-    odd = sum(
-        unicodedata.category(character) in ('Cc', 'Cn', 'Co') or character == '\ufffd'
-        for character in text
-        if character not in '\t\n\r\f\v\x85'
-    )
-    if odd > MAX_BINARY_SHARE * len(text):
-        raise ValueError('it is not text')
-    return text
 
 
 def _subtitles(text: str, kind: str) -> list[Cue]:

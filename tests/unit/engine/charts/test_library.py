@@ -59,6 +59,13 @@ def test_of_two_editors_the_second_is_told(tmp_path: Path) -> None:
     assert charts.read('ask').text == TWO and len(charts.files.versions('ask')) == 2
 
 
+def test_a_repeated_save_changes_nothing(tmp_path: Path) -> None:
+    charts = library(tmp_path)
+    base = charts.save('ask', ONE, base='').version
+    first = charts.save('ask', TWO, base=base, note='once')
+    assert charts.save('ask', TWO, base=base, note='twice') == first
+
+
 def test_of_many_writers_at_once_one_wins(tmp_path: Path) -> None:
     base = library(tmp_path).save('ask', ONE, base='').version
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,22 @@ import pytest
 
 from engine import Catalog, LocalConductor, Pattern
 from engine.charts import load_chart
+from engine.errors import ModelError
 from engine.models.scripted import scenarios
 from engine.patterns.competition.vote import Vote
+from engine.patterns.pipeline.pattern import Pipeline
 from engine.records import Transition
-from tests.support.harness import FakeModel, HastyClock, catalog, complete_run
+from tests.support.harness import (
+    PIPELINE_TASK,
+    FakeModel,
+    HastyClock,
+    catalog,
+    complete_run,
+    pipeline_reply,
+)
 
 FILES = Path(__file__).parents[3] / 'support' / 'charts'
-TWINS: Mapping[str, type[Pattern]] = {'vote': Vote}
+TWINS: Mapping[str, type[Pattern]] = {'pipeline': Pipeline, 'vote': Vote}
 
 
 def twin(name: str) -> type[Pattern]:
@@ -106,4 +116,31 @@ def voters(*answers: str, ruling: str = '') -> FakeModel:
 )  # fmt: skip
 async def test_votes_are_counted_alike(model: FakeModel, more: dict[str, Any], last: str) -> None:
     steps = await check('vote', {'task': 'Is it?', **more}, model)
+    assert steps[-1]['active'] == (last,)
+
+
+def stage(role: str, broken: Any, *, attempts: int = 9) -> FakeModel:
+    """The pipeline's agents, one of which answers something else at its first turn."""
+
+    def reply(request: Any) -> Any:
+        hints = request.hints
+        if (hints.role, hints.visit, hints.turn) == (role, 1, 0) and hints.attempt <= attempts:
+            return broken
+        return pipeline_reply(request)
+
+    return FakeModel(reply)
+
+
+@pytest.mark.parametrize(
+    ('model', 'more', 'last'),
+    [
+        (stage('analyzer', ModelError('out of order')), {}, 'failed'),
+        (stage('analyzer', ModelError('busy', retryable=True), attempts=2), {}, 'complete'),
+        (stage('reviewer', 'It is fine.'), {}, 'complete'),
+        (stage('analyzer', ' '), {}, 'complete'),
+        (FakeModel(partial(pipeline_reply, revisions=9)), {'max_iterations': 1}, 'complete'),
+    ],
+)  # fmt: skip
+async def test_drafts_are_reviewed_alike(model: FakeModel, more: dict[str, Any], last: str) -> None:
+    steps = await check('pipeline', {**PIPELINE_TASK, **more}, model)
     assert steps[-1]['active'] == (last,)

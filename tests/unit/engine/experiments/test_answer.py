@@ -97,7 +97,7 @@ def test_repeats_are_not_cases() -> None:
             [*runs('A', [1], noise), *runs('B', [1], lambda *_: 1)],
             '1 case cannot tell B from A (difference 0.63, 0.63 to 0.63): at least 6 are needed.',
         ),
-        (design(40), [*BASE, *runs('B', FORTY, noise, failed=True)], 'Every run of B failed (40).'),
+        (design(40), [*BASE, *runs('B', FORTY, lambda *_: None, failed=True)], 'Every run of B failed (40).'),
         (design(40), [*BASE, *runs('B', FORTY, lambda *_: None)], 'No run of B was scored.'),
         (design(40), [*BASE, *runs('B', FORTY, lambda *_: float('nan'))], 'No run of B was scored.'),
         (
@@ -113,13 +113,21 @@ def test_what_cannot_be_compared_is_said_plainly(plan: Design, cells: list[CellR
 
 def test_failed_and_unscored_runs_are_left_out_and_counted() -> None:
     scored = runs('B', range(10, 40), lambda case, _: noise(case, 0) + 0.3 + case % 2 / 10)
-    failed, unscored = runs('B', range(6), noise, failed=True), runs('B', range(6, 10), lambda *_: None)
+    failed, unscored = (
+        runs('B', range(6), lambda *_: None, failed=True),
+        runs('B', range(6, 10), lambda *_: None),
+    )
     answer = find_answer(design(40), [*BASE, *scored, *failed, *unscored])
     assert answer.text.endswith(
         'on 30 cases. 10 cases left out: a run failed or was not scored. 6 of 40 runs of B failed.'
     )
     of_b = answer.variants[1]
     assert (of_b.runs, of_b.failed, of_b.scores[0].not_scored, of_b.scores[0].cases) == (40, 6, 4, 30)
+
+
+def test_a_failed_run_counts_if_its_scorer_judges_failures() -> None:
+    failed = runs('B', FORTY, lambda case, _: noise(case, 0) - 0.5, failed=True)
+    assert say(design(40), BASE, failed).startswith('B is worse than A by 0.50')
 
 
 def test_a_summary_tells_the_spread_between_repeats_from_that_between_cases() -> None:
@@ -160,7 +168,7 @@ def test_nothing_is_concluded_before_all_runs_have_ended() -> None:
     assert so_far.comparisons[0].standing == 'open' and so_far.best == ''
     assert so_far.text == (
         'B against A so far, on 20 cases of 40: difference 0.595, 0.560 to 0.630.'
-        ' Nothing can be said until all runs have ended.'
+        ' Nothing is concluded from a part of the runs.'
     )
     assert say(design(40), BASE[:20], better, cut_short=True).startswith('B is better than A by 0.595')
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
-from engine import Budget, EventRefused, InvalidInput, LocalConductor
+from engine import Budget, EngineError, EventRefused, InvalidInput, LocalConductor
 from engine.experiments.datasets import Case
 from engine.experiments.records import Experiment, ScorerSpec, UnknownExperiment, Variant
 from engine.journal import MemoryJournal
 from engine.records import Launch, RunId, RunQuery, Status
 from tests.support.experiments import Echo
-from tests.support.harness import turns, until
+from tests.support.harness import HastyClock, turns, until
 
 CASES = [Case(id=f'case {n}', parameters={'answer': f'{n} loaves'}, expectation=str(n)) for n in range(8)]
+TASK = 'Compare tea and coffee'
 CONTAINS = ScorerSpec(name='right', kind='contains')
 PATH = ScorerSpec(name='direct', kind='path', settings={'not_visited': ['around']})
 VARIANTS = (
@@ -88,8 +89,6 @@ async def test_a_plan_says_what_is_run_before_anything_is(conductor: LocalConduc
 async def test_an_experiment_that_cannot_work_is_refused_and_the_field_named(
     conductor: LocalConductor, values: dict[str, Any], field: str
 ) -> None:
-    from engine import EngineError
-
     with pytest.raises(EngineError) as caught:
         await conductor.experiments.add(experiment(**values))
     assert not field or field in caught.value.problems  # type: ignore[attr-defined]
@@ -160,13 +159,19 @@ async def test_a_paused_experiment_starts_no_runs_and_goes_on_where_it_was() -> 
     await conductor.close()
 
 
-async def test_a_budget_of_the_whole_ends_it(conductor: LocalConductor) -> None:
-    result = await conductor.experiment(experiment(budget=Budget(seconds=1e-9), at_once=1))
-    assert result.experiment.reason == 'its budget of seconds is used up' or len(result.cells) == 24
-
-
-def orders(cells: Sequence[Any]) -> list[str]:
-    return [cell.case for cell in sorted(cells, key=lambda cell: cell.changed)]
+async def test_a_budget_of_the_whole_ends_it() -> None:
+    async with LocalConductor(clock=HastyClock()) as conductor:
+        await conductor.datasets.save('tasks', [Case(id=str(n), parameters={'task': TASK}) for n in range(9)])
+        limited = experiment(
+            dataset='tasks',
+            base=Launch(pattern='pipeline'),
+            variants=(Variant(name='as it is'),),
+            scorers=(ScorerSpec(name='done', kind='status'),),
+            budget=Budget(tokens=1),
+            at_once=2,
+        )
+        result = await conductor.experiment(limited)
+    assert result.experiment.reason == 'its budget of tokens is used up' and len(result.cells) < 4
 
 
 async def test_the_variants_of_a_case_run_near_each_other(conductor: LocalConductor) -> None:

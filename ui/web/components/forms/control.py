@@ -132,7 +132,8 @@ class Control:
                 PickerItem(title=value, on_choose=partial(self.set_content, value, by_user=True))
                 for value in offered
             ]
-            picker('Sample projects', '', picks, kind='quiet small')
+            title = 'Sample projects' if self.field.kind == 'path' else 'Choose'
+            picker(title, '', picks, kind='quiet small')
         examples = self.field.examples
         for number, example in enumerate(examples, start=1):
             text = 'Insert example' if len(examples) == 1 else f'Example {number}'

@@ -35,6 +35,7 @@ MODULES: Mapping[str, Sequence[Path]] = MappingProxyType(
             *(ASSETS / 'controls' / f'{name}.js' for name in ('combobox', 'file_picker')),
         ),
         'charts': (ASSETS / 'diagram' / 'diagram.js',),
+        'editor': (ASSETS / 'editor' / 'chart_text.js',),
         'runs': (
             ELEMENTS / 'keyboard.js',
             *(ASSETS / 'controls' / f'{name}.js' for name in ('slider', 'splitters')),
@@ -43,7 +44,7 @@ MODULES: Mapping[str, Sequence[Path]] = MappingProxyType(
             *sorted((ASSETS / 'panels').glob('*.js')),
             *(
                 VIEWERS / f'{name}.js'
-                for name in ('aligned_rows', 'code', 'diff_text', 'file_tree', 'json_tree')
+                for name in ('aligned_rows', 'cell_table', 'code', 'diff_text', 'file_tree', 'json_tree')
             ),
         ),
     }
@@ -66,6 +67,8 @@ RENDERS: Mapping[Path, str] = MappingProxyType(
 """What draws NiceGUI's elements instead of their templates; no page uses the completion of inputs."""
 
 _IMPORT = re.compile(r'^import \{ ([\w, ]+) \} from "([^"]+)";\n', re.MULTILINE)
+_LIBRARY = re.compile(r'^import \* as \w+ from "[\w-]+";\n', re.MULTILINE)
+"""The import of a library that NiceGUI serves, by the name that its map of imports has."""
 _EXPORT = re.compile(r'^export (?:default |(?=(?:function|class|const) (\w+)))', re.MULTILINE)
 _VUE = re.compile(r'[^"]*/static/vue\.esm-browser\.prod\.js')
 _TEMPLATE = re.compile(r'^  template: `[^`]*`', re.MULTILINE)
@@ -179,7 +182,9 @@ def join_modules(paths: Iterable[Path]) -> str:
     for path in paths:
         _add(path, parts)
         exports.append(f'export const {path.stem} = {_place(path)}.default;')
-    return '\n'.join(['const modules = {};', *parts.values(), *exports, ''])
+    libraries = dict.fromkeys(line for text in parts.values() for line in _LIBRARY.findall(text))
+    texts = [_LIBRARY.sub('', text) for text in parts.values()]
+    return '\n'.join([''.join(libraries) + 'const modules = {};', *texts, *exports, ''])
 
 
 def _add(path: Path, parts: dict[Path, str]) -> None:

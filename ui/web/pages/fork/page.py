@@ -8,7 +8,7 @@ from engine import Conductor, EngineError, Transition
 from engine.agents import agents_of
 from engine.records import RunId, RunInfo, Shape, View
 from ui.app.backend import Backend
-from ui.formatting.agents import agent_name
+from ui.formatting.diagram.agents import agent_name
 from ui.formatting.diagram.folding import default_folds
 from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, highlight, svg
 from ui.formatting.forks import turn_sentence

@@ -9,7 +9,7 @@ from nicegui import ui
 from engine import EngineError, Status
 from engine.records import RunInfo, RunQuery, Shape
 from ui.app.backend import Backend
-from ui.formatting.agents import agent_name
+from ui.formatting.diagram.agents import agent_name
 from ui.formatting.steps import duration
 from ui.formatting.values import count
 from ui.web.components.theme import pill

@@ -60,9 +60,9 @@ NO_RUN = 'Usage cannot be estimated: no run of this pattern has ended yet.'
 class LaunchForm:
     """The form of one pattern, and everything next to it."""
 
-    def __init__(self, backend: Backend, pattern: type[Pattern]) -> None:
-        """Draw it; `load` completes it."""
-        self._backend, self._pattern = backend, pattern
+    def __init__(self, backend: Backend, pattern: type[Pattern], *, version: str = '') -> None:
+        """Draw it; `load` completes it. Runs have the pattern's current version, unless one is given."""
+        self._backend, self._pattern, self._version = backend, pattern, version
         self._draft_key = ' '.join(filter(None, ('drafts', backend.caller.name)))
         """The storage key of this browser's drafts; each account has its own."""
         self._starter = Starter(backend)
@@ -322,7 +322,7 @@ class LaunchForm:
         self._show_busy(True)
         try:
             options = self._debugging.options | self._replay.options | self._stubs.options
-            await self._starter.start(launch.change(options))
+            await self._starter.start(launch.change({**options, 'version': self._version}))
         except InvalidInput as error:
             self._show_problems(error.problems)
         except EngineError as error:

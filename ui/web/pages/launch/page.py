@@ -12,17 +12,20 @@ from ui.web.components.theme import FORM_KEYS, frame, page_head
 from ui.web.components.widgets import Box, text_link
 from ui.web.pages.launch.form import LaunchForm
 from ui.web.pages.shared import errors
-from ui.web.routing import serve_page, simulator_path, traffic_path
+from ui.web.pages.shared.launching.earlier_version import earlier_version
+from ui.web.routing import chart_path, serve_page, simulator_path, traffic_path
 
 
 def register(backend: Backend) -> None:
-    """Serve the page; `?task=` fills in a task, `?again=` the input of a run; `?replay=` replays that run."""
+    """Serve the page; `?task=` fills in a task, `?again=` the input of a run; `?replay=` replays that run.
+
+    `?version=` is for an earlier version of the pattern.
+    """
 
     @serve_page('/launch/{pattern}')
-    async def launch(request: Request, pattern: str, task: str = '') -> None:
-        pattern_class = backend().catalog.patterns.get(pattern)
+    async def launch(request: Request, pattern: str, task: str = '', version: str = '') -> None:
+        pattern_class = await errors.find_pattern(backend, pattern, version)
         if pattern_class is None:
-            errors.unknown_pattern(backend, pattern)
             return
         again, replay = None, request.query_params.get('replay', '')
         if run := replay or request.query_params.get('again', ''):
@@ -39,9 +42,13 @@ def register(backend: Backend) -> None:
                 ),
                 Box('head-links'),
             ):
-                text_link(simulator_path(pattern_class.name), 'Simulate: walk through the chart', 'small')
+                text_link(
+                    simulator_path(pattern_class.name, version), 'Simulate: walk through the chart', 'small'
+                )
                 text_link(traffic_path(pattern_class.name), 'Traffic: all runs on one diagram', 'small')
-            launcher = LaunchForm(backend, pattern_class)
+                text_link(chart_path(pattern_class.name), 'Text: the chart as a file', 'small')
+            earlier_version(pattern_class, version)
+            launcher = LaunchForm(backend, pattern_class, version=version)
             query = request.query_params
             await launcher.load(
                 again,

@@ -12,8 +12,8 @@ from nicegui import Client, app, ui
 from nicegui.page import page
 from starlette.exceptions import HTTPException
 
-from engine import EngineError
-from engine.errors import JournalDamaged, StepDamaged, UnknownPattern, UnknownRun, UnknownStep
+from engine import EngineError, Pattern
+from engine.errors import JournalDamaged, StepDamaged, UnknownPattern, UnknownRun, UnknownStep, UnknownVersion
 from engine.records import RunInfo, clip
 from ui.app.backend import Backend
 from ui.formatting.values import as_sentence
@@ -71,6 +71,18 @@ def unknown_pattern(backend: Backend, name: str) -> None:
         _draw_links()
 
 
+async def find_pattern(backend: Backend, name: str, version: str = '') -> type[Pattern] | None:
+    """Return a pattern, or that version of it; draw the page that says why if it is not there."""
+    await backend().charts.list()  # Notices files that were edited elsewhere.
+    try:
+        return backend().catalog.pattern(name, version)
+    except UnknownVersion as error:
+        _no_pattern(str(error), 'This version is not here')
+    except UnknownPattern:
+        unknown_pattern(backend, name)
+    return None
+
+
 def unknown_tool(backend: Backend, name: str) -> None:
     """Draw the page for an unknown tool, with the known ones."""
     ui.context.client.status_code = 404
@@ -80,6 +92,15 @@ def unknown_tool(backend: Backend, name: str) -> None:
             for tool in sorted(backend().catalog.tools):
                 text_link(tool_path(tool), tool, 'btn')
         _draw_links()
+
+
+def unknown(what: str, name: str, path: str, text: str) -> None:
+    """Draw the page for something that does not exist, with a link to where all of its kind are."""
+    ui.context.client.status_code = 404
+    with frame(f'Unknown {what}'), _body('explore_off', f'There is no {what} “{clip(name, MAX_NAMED)}”'):
+        Text('p', 'It may have been removed or be in another database.', 'muted')
+        with Box('error-actions'):
+            text_link(path, text, 'btn primary')
 
 
 def read_error(error: EngineError) -> None:
@@ -101,9 +122,9 @@ def _unknown_run(run: str) -> None:
         _draw_links()
 
 
-def _no_pattern(problem: str) -> None:
+def _no_pattern(problem: str, headline: str = 'This run cannot be continued here') -> None:
     ui.context.client.status_code = 404
-    with frame('No pattern'), _body('explore_off', 'This run cannot be continued here'):
+    with frame('No pattern'), _body('explore_off', headline):
         Text('p', as_sentence(problem), 'muted')
         _draw_links()
 

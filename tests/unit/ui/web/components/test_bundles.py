@@ -103,6 +103,14 @@ def test_modules_are_joined_in_dependency_order(tmp_path, monkeypatch):
     assert joined.count('export') == 1 + joined.count('exported')
 
 
+def test_a_library_of_nicegui_is_imported_once_at_the_top_of_a_bundle(tmp_path):
+    for name in ('one', 'two'):
+        (tmp_path / f'{name}.js').write_text(f'import * as CM from "nicegui-x";\nexport default CM.{name};\n')
+    joined = join_modules([tmp_path / 'one.js', tmp_path / 'two.js'])
+    assert joined.startswith('import * as CM from "nicegui-x";\nconst modules = {};')
+    assert joined.count('import') == 1 and 'const exported = CM.two;' in joined
+
+
 def test_comments_are_not_sent_to_browsers(tmp_path):
     path = tmp_path / 'one.js'
     path.write_text(

@@ -3,7 +3,7 @@
 import pytest
 
 from ui.web.pages.charts.editor.completion import Completion
-from ui.web.pages.charts.editor.outline import read_keys, states_in
+from ui.web.pages.charts.outline import read_keys, states_in
 
 TEXT = """\
 chart: critique

@@ -48,7 +48,7 @@ class DifferenceView:
         self._lines = difference_lines(self._difference)
         self._rows: list[Box] = []
         self._folds = CollapseMenu(self._shape, self.draw)
-        with Box('difference'):
+        with Box('chart-difference'):
             self._draw_diagram()
             with Box('difference-side'):
                 self._draw_list()
@@ -127,6 +127,8 @@ class DifferenceView:
             label = f'Lines of {self._old.title} and {self._new.title}'
             rows = diff_rows('\n'.join(diff)) if diff else self._plain_rows()
             self._code.show(rows, label)
+            if first := next((row for row in rows if row[0] in ('+', '-')), None):
+                self._code.run_method('reveal', first[1], first[2])
 
     def _plain_rows(self) -> list[list[object]]:
         return [['', 0, number, line] for number, line in enumerate(self._new.text.splitlines(), 1)]

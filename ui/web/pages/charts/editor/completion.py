@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ui.web.pages.charts.editor.outline import ITEM, Key, names_in, read_keys, states_in
 from ui.web.pages.charts.editor.text import Option
+from ui.web.pages.charts.outline import ITEM, Key, names_in, read_keys, states_in
 
 EVENTS = ('done', 'failed', 'expired', 'always')
 SECTIONS: Mapping[str, Sequence[str]] = {

@@ -9,19 +9,10 @@ from nicegui.element import Element
 from nicegui.elements import codemirror
 
 from ui.web.components.assets import ASSETS
+from ui.web.pages.charts.checking import TextProblem
 
-__all__ = ['ChartText', 'Option', 'TextProblem']
 LIBRARY = codemirror.__name__
 """NiceGUI's package with CodeMirror: once imported, its script can be imported by ours."""
-
-
-class TextProblem(TypedDict):
-    """A problem at a line; 0 is the whole text."""
-
-    line: int
-    text: str
-    level: str
-    """`error` or `warning`."""
 
 
 class Option(TypedDict, total=False):
@@ -43,8 +34,11 @@ class ChartText(Element, component=ASSETS / 'editor' / 'chart_text.js'):
         self.text = text
         self._serial = 0
         self._props |= {'value': text, 'label': label, 'readonly': readonly}
+        self.is_narrow = False
+        """Whether the window is so narrow that the text can only be looked at."""
         self._handlers: list[Callable[[], Any]] = []
         self.on('text', self._receive)
+        self.on('narrow', self._set_narrow)
 
     def on_text(self, handler: Callable[[], Any]) -> None:
         """Call `handler` after each change, whoever made it."""
@@ -83,6 +77,9 @@ class ChartText(Element, component=ASSETS / 'editor' / 'chart_text.js'):
         text, serial = event.args
         self._serial = int(serial)
         self._keep(str(text))
+
+    def _set_narrow(self, event: Any) -> None:
+        self.is_narrow = bool(event.args)
 
     def _keep(self, text: str) -> None:
         self.text = text

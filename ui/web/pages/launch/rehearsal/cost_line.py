@@ -69,7 +69,10 @@ class CostLine:
         """Return the cost, or why it is not known."""
         name = self._pattern.name
         try:
-            return (await self._backend().rehearse(name, plan.parameters, models=plan.models, seconds=0)).cost
+            rehearsal = await self._backend().rehearse(
+                name, plan.parameters, models=plan.models, seconds=0, version=self._pattern.version
+            )
+            return rehearsal.cost
         except InvalidInput:
             return 'What a run costs is shown when all fields are valid.'
         except EngineError as error:

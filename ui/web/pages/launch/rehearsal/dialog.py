@@ -43,8 +43,10 @@ class RehearsalDialog:
     async def _fill(self, content: Box, parameters: Mapping[str, Any], models: Mapping[str, str]) -> None:
         name = self._pattern.name
         try:
-            rehearsal = await self._backend().rehearse(name, parameters, models=models)
-            shape = self._backend().catalog.draw(name, parameters)
+            rehearsal = await self._backend().rehearse(
+                name, parameters, models=models, version=self._pattern.version
+            )
+            shape = self._backend().catalog.draw(name, parameters, self._pattern.version)
         except EngineError as error:
             problem = f'The pattern could not be rehearsed: {error}.'
             if not content.is_deleted:

@@ -170,7 +170,9 @@ class SimulatorView:
         if self._simulator:
             parameters = self._simulator.pattern.parameters.model_dump(mode='json')
             stubs = {agent: tuple(turns) for agent, turns in self._simulator.stubs().items()}
-            launch = Launch(pattern=self._pattern.name, parameters=parameters, stubs=stubs)
+            launch = Launch(
+                pattern=self._pattern.name, version=self._pattern.version, parameters=parameters, stubs=stubs
+            )
             await notify_errors(self._starter.start(launch))
 
     async def _on_key(self, event: KeyEventArguments) -> None:

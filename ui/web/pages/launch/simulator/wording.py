@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.operations.rehearsal.simulator import Choice, Kind, Moment
 from engine.records import Event, Shape, StatePath, parent_of
-from ui.formatting.agents import agent_name
+from ui.formatting.diagram.agents import agent_name
 from ui.formatting.steps import active_text, duration, path_text
 from ui.formatting.values import capitalize
 

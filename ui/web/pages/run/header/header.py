@@ -36,7 +36,7 @@ class Header(Pane):
         super().__init__(page)
         context = page.context
         conductor, info, controller = context.conductor, context.info, context.debug_controller
-        self._has_pattern = info.pattern in conductor.catalog.patterns
+        self._has_pattern = conductor.catalog.find_of(info) is not None
         self._shown: tuple[object, ...] = ()
         with Box(f'run-head {"ended" if info.status.ended else ""}') as self._root:
             with Box('run-name'):

@@ -107,12 +107,12 @@ class RunMenu:
         """Return the actions available now."""
         actions: dict[ActionLabel, Callable[[], Awaitable[None]]] = {}
         now = await self._conductor.info(self._info.id)
-        if self._info.pattern in self._conductor.catalog.patterns:
+        if self._conductor.catalog.find_of(self._info):
             if now.status.retriable:
                 actions[RETRY] = self.retry
             actions[RUN_AGAIN] = partial(rerun, self._conductor, self._info)
-            if is_recorded(self._info):
-                actions[REPLAY] = self._replay
+        if self._info.pattern in self._conductor.catalog.patterns and is_recorded(self._info):
+            actions[REPLAY] = self._replay
         actions |= {COMPARE: self._compare, EDIT: self._edit, AUDIT: self._audit}
         if not now.deleted:
             actions[DELETE] = self._delete

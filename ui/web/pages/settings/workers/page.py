@@ -165,7 +165,7 @@ def _draw_service(worker: WorkerInfo) -> None:
     """Draw which runs it accepts: labels and patterns, with their versions in a tooltip."""
     for name in worker.labels:
         Text('span', name, 'chip')
-    versions = '\n'.join(f'{name} {version}' for name, version in sorted(worker.patterns.items()))
+    versions = '\n'.join(f'{name} {", ".join(each)}' for name, each in sorted(worker.patterns.items()))
     patterns = list(worker.patterns)
     service = patterns[0] if len(patterns) == 1 else count(len(patterns), 'pattern')
     Text('span', service, 'muted', title=versions)

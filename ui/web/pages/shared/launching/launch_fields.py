@@ -81,9 +81,8 @@ class LaunchFields:
         """Follow the parameters: draw a field for each role of the chart that they make."""
         parsed, _ = self.parameters.parse()
         try:
-            shape = self._backend().catalog.draw(
-                self._pattern.name, parsed.model_dump(mode='json') if parsed else None
-            )
+            values = parsed.model_dump(mode='json') if parsed else None
+            shape = self._backend().catalog.draw(self._pattern.name, values, self._pattern.version)
         except EngineError:
             return
         if shape == self.shape or (parsed is None and self.shape is not None):

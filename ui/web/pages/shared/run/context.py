@@ -9,7 +9,7 @@ from typing import Any
 from engine import Conductor
 from engine.models import models_and_stubs
 from engine.records import Origin, RunId, RunInfo, Shape, View, is_active
-from ui.formatting.agents import agent_name
+from ui.formatting.diagram.agents import agent_name
 from ui.web.pages.shared.run.debug_controller import DebugController
 from ui.web.pages.shared.run.transition_reasons import GuardReasons
 from ui.web.replay.history import History

@@ -48,7 +48,7 @@ def draw_repairs(page: RunPage, failed_at: int, *, may_retry: bool) -> None:
 
 
 def _is_known(page: RunPage) -> bool:
-    return page.context.info.pattern in page.context.conductor.catalog.patterns
+    return page.context.conductor.catalog.find_of(page.context.info) is not None
 
 
 async def _copy_link(path: str) -> None:

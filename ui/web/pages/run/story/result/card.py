@@ -86,7 +86,7 @@ class ResultCard(Pane):
         """Draw why it ended and how it came out, each once."""
         result, reason = self._result, end_reason(view)
         if reason:
-            known = self.context.info.pattern in self.context.conductor.catalog.patterns
+            known = self.context.conductor.catalog.find_of(self.context.info) is not None
             Text('p', reason, 'result-headline', role='alert')
             Text('p', RETRY if known else FORK, 'muted small')
         elif result == Result():

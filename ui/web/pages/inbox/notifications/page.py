@@ -12,7 +12,7 @@ from ui.app.services.notifications import OutboxMessage
 from ui.formatting.values import ago, count, exact
 from ui.web.components.theme import empty_state, frame, page_head
 from ui.web.components.widgets import Box, NativeSelect, Text, link, set_attributes
-from ui.web.pages.notifications.destinations import DestinationList
+from ui.web.pages.inbox.notifications.destinations import DestinationList
 from ui.web.pages.shared.resource_list import RowList
 from ui.web.permission import refusal
 from ui.web.routing import serve_page

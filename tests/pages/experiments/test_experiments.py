@@ -1,0 +1,116 @@
+"""Experiments: their list, one while it runs and once it is over."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+from nicegui.testing import User
+
+from engine import LocalConductor
+from engine.experiments.datasets import Case
+from engine.experiments.records import Experiment, ScorerSpec, Variant
+from engine.operations import Role
+from engine.records import Launch
+from tests.support.experiments import Echo
+from tests.support.pages.clicks import click, see
+from ui.web.pages.experiments.cells import CellGrid
+
+LOAVES = Experiment(
+    name='Loaves',
+    dataset='loaves',
+    base=Launch(pattern='echo'),
+    variants=(
+        Variant(name='as it is'),
+        Variant(name='wrong', change={'parameters': {'answer': 'none'}}),
+        Variant(name='breaks', change={'parameters': {'fails': True}}),
+    ),
+    scorers=(ScorerSpec(name='right', kind='contains'), ScorerSpec(name='status', kind='status')),
+)
+
+
+@pytest.fixture
+async def conductor() -> AsyncIterator[LocalConductor]:
+    """A conductor with eight cases of a pattern that answers what it is given."""
+    async with LocalConductor() as conductor:
+        conductor.catalog.add(Echo)
+        cases = [
+            Case(id=f'case {n}', parameters={'answer': f'{n} loaves'}, expectation=str(n)) for n in range(8)
+        ]
+        await conductor.datasets.save('loaves', cases)
+        yield conductor
+
+
+@pytest.fixture
+async def over(conductor: LocalConductor) -> Experiment:
+    """An experiment that is over."""
+    return (await conductor.experiment(LOAVES)).experiment
+
+
+def grid(pages: User) -> CellGrid:
+    """The table of cases on the page."""
+    assert pages.client
+    (found,) = [element for element in pages.client.elements.values() if isinstance(element, CellGrid)]
+    return found
+
+
+async def test_the_list_says_what_an_experiment_found(pages: User, over: Experiment) -> None:
+    await pages.open('/experiments')
+    await see(pages, 'Loaves', 'Echo', 'Done', 'as it is, wrong, breaks', 'wrong is worse than as it is')
+
+
+async def test_without_an_experiment_there_is_an_empty_state(pages: User) -> None:
+    await pages.open('/experiments')
+    await see(pages, 'No experiments yet')
+
+
+async def test_an_unknown_experiment_is_reported(pages: User) -> None:
+    assert (await pages.http_client.get('/experiments/nothing')).status_code == 404
+
+
+async def test_the_page_says_which_variant_is_better_and_what_failed(pages: User, over: Experiment) -> None:
+    await pages.open(f'/experiments/{over.id}')
+    await see(
+        pages, 'wrong is worse than as it is by 1.0', 'Worse', 'answer = none', '8 of 8', 'Nothing to compare'
+    )
+    await pages.should_not_see('Pause')
+    assert grid(pages).total == 8
+
+
+async def test_the_table_has_a_row_for_each_case_with_failures_apart(pages: User, over: Experiment) -> None:
+    await pages.open(f'/experiments/{over.id}')
+    click(pages, 'Cases')
+    await see(pages, '8 cases')
+    (case, best, wrong, broken) = grid(pages).props['first'][0]
+    assert case.startswith('case') and best[0] == '1' and wrong[:3] == ['0', '\N{MINUS SIGN}1', 'down']
+    assert broken[0] == '' and broken[5] == [['failed', 'Failed']]
+
+
+async def test_a_cell_opens_the_runs_with_their_scores(pages: User, over: Experiment) -> None:
+    await pages.open(f'/experiments/{over.id}')
+    click(pages, 'Cases')
+    await see(pages, '8 cases')
+    pages.find(CellGrid).trigger('open', ['case 3', 1])
+    await see(pages, 'case 3 · wrong', '3 loaves', 'without', 'Compare with as it is', 'Open run')
+    click(pages, 'Compare with another…')
+    await see(pages, 'Compare case 3 · wrong with…')
+
+
+async def test_an_experiment_under_way_is_followed_and_paused(pages: User, conductor: LocalConductor) -> None:
+    started = await conductor.experiments.add(replace(LOAVES, at_once=1))
+    await conductor.experiments.pause(started.id)
+    await pages.open(f'/experiments/{started.id}')
+    await see(pages, 'Paused', 'of 24 runs', 'Resume')
+    click(pages, 'Resume')
+    await see(pages, 'Done', 'Score again', retries=30)
+
+
+class TestViewer:
+    @pytest.fixture
+    def role(self) -> Role:
+        return Role.VIEWER
+
+    async def test_sees_the_answer_and_may_not_delete(self, pages: User, over: Experiment) -> None:
+        await pages.open(f'/experiments/{over.id}')
+        await see(pages, 'wrong is worse than as it is')
+        (delete,) = pages.find('Delete').elements
+        assert delete.parent_slot.parent.props['data-refused'] == 'experiments.remove'

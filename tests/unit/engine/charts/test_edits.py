@@ -1,0 +1,269 @@
+"""Edits of a chart's text by clicks: what they touch, what they leave, and what they refuse."""
+
+from __future__ import annotations
+
+import re
+from difflib import SequenceMatcher
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.charts import load_chart
+from engine.charts.edits import (
+    AddAgent,
+    AddEdge,
+    AddState,
+    ChangeEdge,
+    DeleteEdge,
+    DeleteState,
+    Edit,
+    Rename,
+    SetKey,
+    edit_chart,
+    parse_edit,
+)
+from engine.errors import InvalidInput
+from tests.unit.engine.charts.edited_charts import (
+    COMMENTED,
+    LAYOUTS,
+    data_of,
+    random_edit,
+    random_typing,
+    shape_of,
+)
+
+layouts = pytest.mark.parametrize('text', LAYOUTS.values(), ids=LAYOUTS)
+
+
+def renamed(path: str) -> str:
+    return re.sub(r'^work\b', 'job', path)
+
+
+def refused(text: str, edit: Edit) -> dict[str, str]:
+    with pytest.raises(InvalidInput) as error:
+        edit_chart(text, edit)
+    return error.value.problems
+
+
+@layouts
+def test_a_state_is_renamed_wherever_it_is_named(text):
+    before, after = shape_of(text), shape_of(edit_chart(text, Rename(what='state', old='work', new='job')))
+    assert [state.path for state in after.states] == [renamed(state.path) for state in before.states]
+    ends = [(edge.source, edge.dest) for edge in after.edges]
+    assert ends == [(renamed(edge.source), renamed(edge.dest)) for edge in before.edges]
+
+
+def test_renaming_touches_stubs_and_comparisons_but_no_prose():
+    text = edit_chart(COMMENTED, Rename(what='state', old='work', new='job'))
+    assert 'job.judging: [Good]' in text and "if: at == 'job'" in text and '# The work.' in text
+    text = edit_chart(COMMENTED, Rename(what='field', old='task', new='topic'))
+    assert 'Task: {{ memory.topic }}   (memory.task is the task)' in text
+    assert data_of(text)['parameters'].keys() == {'topic', 'rounds'}
+    assert data_of(text)['scenarios'][0]['parameters'] == {'topic': 'A toast'}
+
+
+@layouts
+@pytest.mark.parametrize(
+    ('what', 'old', 'new', 'where'),
+    [
+        ('role', 'writer', 'author', ['roles', 'stubs', 'agent']),
+        ('field', 'drafts', 'texts', ['memory', 'panels', 'append', 'unless']),
+        ('guard', 'is_spent', 'is_over', ['guards', 'if']),
+        ('action', 'keep', 'store', ['actions', 'then']),
+        ('record', 'Draft', 'Version', ['records', 'items']),
+    ],
+)
+def test_there_and_back_is_the_same_text(text, what, old, new, where):
+    there = edit_chart(text, Rename(what=what, old=old, new=new))
+    assert len(re.findall(rf'\b{new}\b', there)) >= len(where) - 1
+    assert not re.search(rf'\b{old}\b', there)
+    assert edit_chart(there, Rename(what=what, old=new, new=old)) == text
+
+
+@layouts
+@pytest.mark.parametrize('position', [0, 1, None])
+def test_what_is_added_and_deleted_again_leaves_the_same_text(text, position):
+    for parent, to in (('', 'done'), ('work', 'work.over')):
+        path = f'{parent}.extra'.lstrip('.')
+        added = AddAgent(
+            name='extra', parent=parent, role='critic', prompt='{{ memory.answer }}', to=to, position=position
+        )
+        after = edit_chart(text, added)
+        assert shape_of(after).state(path).role == 'critic'
+        assert edit_chart(after, DeleteState(state=path)) == text
+    edge = AddEdge(
+        trigger='verdict', source='asking', dest='work', conditions=('is_spent', 'memory.round == 1')
+    )
+    after = edit_chart(text, edge)
+    assert edit_chart(after, DeleteEdge(trigger='verdict', source='asking', dest='work')) == text
+
+
+def test_a_guarded_transition_comes_before_the_one_that_is_always_taken():
+    back = {'trigger': 'verdict', 'source': 'asking', 'dest': 'work'}
+    text = edit_chart(COMMENTED, AddEdge(**back, conditions=('is_spent',)))
+    ends = [(edge.source, edge.dest) for edge in shape_of(text).edges if edge.trigger == 'verdict']
+    assert ends == [('asking', 'work'), ('asking', 'done')]
+    problem = refused(COMMENTED, AddEdge(**back))
+    assert problem == {'conditions': 'line 57 is always taken, so it needs a guard, or that line does'}
+
+
+@layouts
+def test_a_state_goes_with_its_transitions_and_stubs(text):
+    deletion = DeleteState(state='work.judging')
+    assert [words for _, words in deletion.goes_too(text)] == [
+        'done from work.writing to work.judging', 'done from work.judging to work.over',
+        'done from work.judging to work.writing', 'the stubs of work.judging',
+    ]  # fmt: skip
+    text = edit_chart(
+        edit_chart(
+            text, AddEdge(trigger='done', source='work.writing', dest='work.over', conditions=('is_spent',))
+        ),
+        deletion,
+    )
+    assert 'judging' not in text
+    assert shape_of(text).state('work.judging') is None
+
+
+@layouts
+def test_a_transition_of_several_sources_loses_one(text):
+    text = edit_chart(text, DeleteEdge(trigger='expired', source='work', dest='failed'))
+    assert data_of(text)['transitions'][-1]['from'] == ['asking']
+
+
+@layouts
+def test_the_guards_and_the_end_of_a_transition_change(text):
+    edge = {'trigger': 'done', 'source': 'work.judging', 'dest': 'work.writing'}
+    changed = ChangeEdge(
+        **edge, conditions=('memory.round < 1', 'is_spent'), unless=(), new_dest='work.judging'
+    )
+    assert data_of(edit_chart(text, changed))['states']['work']['transitions'][-1] == {
+        'on': 'done', 'from': 'judging', 'to': 'judging', 'if': ['memory.round < 1', 'is_spent'],
+    }  # fmt: skip
+
+
+@layouts
+def test_keys_of_a_state_are_set_and_deleted(text):
+    prompt = 'Schön:\n  {{ memory.task }} # "x"\n\nand\n'
+    text = edit_chart(text, SetKey(state='work.writing', key='prompt', value=prompt))
+    text = edit_chart(text, SetKey(state='work.writing', key='within', value=90))
+    text = edit_chart(text, SetKey(state='work.writing', key='role', value='critic'))
+    state = data_of(text)['states']['work']['states']['writing']
+    assert state == {'agent': 'critic', 'prompt': prompt, 'within': 90, 'then': 'keep'}
+    text = edit_chart(text, SetKey(state='work.writing', key='within', value=None))
+    assert 'within' not in data_of(text)['states']['work']['states']['writing']
+
+
+@pytest.mark.parametrize(
+    ('edit', 'problem'),
+    [
+        (SetKey(state='work.judging', key='prompt', value=None), {'edit': r'line \d+: .* needs a `prompt`'}),
+        (AddState(name='asking', final=True), {'name': "already a state 'asking'"}),
+        (AddState(name='x', parent='work.writing'), {'parent': 'is an agent'}),
+        (DeleteState(state='work'), {'state': 'the run begins in it'}),
+        (DeleteState(state='work.writing.thinking'), {'state': 'inside the agent'}),
+        (DeleteEdge(trigger='failed', source='work', dest='failed'), {'edge': 'every state: change line'}),
+        (DeleteEdge(trigger='done', source='work', dest='done'), {'edge': 'there are: done to asking'}),
+        (Rename(what='role', old='writer', new='critic'), {'new': "already a role 'critic'"}),
+        (Rename(what='field', old='task', new='a b'), {'new': 'cannot be the name of a field'}),
+        (Rename(what='guard', old='nobody', new='x'), {'old': "no guard 'nobody'"}),
+        (ChangeEdge(trigger='done', source='work', dest='asking', new_dest='x'), {'new_dest': 'no state'}),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_an_edit_that_does_not_fit_says_why(edit, problem):
+    [(field, text)] = refused(COMMENTED, edit).items()
+    [(expected, words)] = problem.items()
+    assert re.fullmatch(expected, field) and re.search(words, text)
+
+
+def test_a_broken_text_is_refused_by_line():
+    [(where, problem)] = refused(COMMENTED + '  - {on', AddState(name='x', final=True)).items()
+    assert where == f'chart:{COMMENTED.count(chr(10)) + 1}' and 'neither YAML nor JSON' in problem
+    assert 'anchors' in str(refused('chart: &a x\nstates: *a\n', AddState(name='x')))
+
+
+def test_a_chart_that_does_not_work_yet_can_be_edited():
+    text = 'chart: draft\nstates:\n'
+    text = edit_chart(text, AddState(name='begin'))
+    text = edit_chart(text, AddState(name='end', final=True))
+    text = edit_chart(text, SetKey(key='initial', value='begin'))
+    text = edit_chart(text, AddEdge(trigger='always', source='begin', dest='end'))
+    assert [state.path for state in shape_of(text).states] == ['begin', 'end']
+
+
+@layouts
+def test_other_lines_stay_as_they_are(text):
+    edits = [
+        AddState(name='x', final=True), AddState(name='x', parent='work', to='work.over', position=1),
+        SetKey(state='asking', key='within', value=5), Rename(what='action', old='keep', new='store'),
+        DeleteEdge(trigger='verdict', source='asking', dest='done'),
+    ]  # fmt: skip
+    for edit in edits:
+        before, after = text, edit.apply(text)
+        pieces = [
+            code
+            for code in SequenceMatcher(
+                None, re.split(r'\b', before), re.split(r'\b', after), autojunk=False
+            ).get_opcodes()
+            if code[0] != 'equal'
+        ]
+        assert sum(max(code[2] - code[1], code[4] - code[3]) for code in pieces) < 120, after
+        assert before.count('#') == after.count('#')
+        assert before.count('\r') == before.count('\n') * ('\r' in before)
+        assert after.count('\r') == after.count('\n') * ('\r' in after)
+
+
+def test_an_edit_comes_as_json_through_one_door():
+    edit = SetKey(state='asking', key='within', value=60)
+    assert parse_edit(edit.model_dump()) == edit
+    with pytest.raises(InvalidInput, match=r'rename\.old: Field required'):
+        parse_edit({'kind': 'rename', 'what': 'role', 'new': 'x'})
+
+
+@settings(max_examples=20)
+@given(st.sampled_from(list(LAYOUTS)), st.randoms(use_true_random=False))
+def test_random_clicks_and_typing_keep_a_working_chart_and_can_be_undone(layout, random):
+    text, done = LAYOUTS[layout], []
+    for _ in range(10):
+        if random.random() < 0.3:
+            edit, after = None, random_typing(random, text)
+        else:
+            edit = random_edit(random, text)
+            try:
+                after = edit_chart(text, edit)
+            except InvalidInput:
+                continue
+        if is_working(after):
+            done.append((text, edit, after))
+            text = after
+        else:
+            assert edit is None
+    for before, edit, after in reversed(done):
+        assert text == after
+        back = opposite(before, edit)
+        text = edit_chart(after, back) if back else before
+    assert text == LAYOUTS[layout]
+
+
+def is_working(text: str) -> bool:
+    try:
+        load_chart(text)
+    except InvalidInput:
+        return False
+    return True
+
+
+def opposite(before: str, edit: Edit | None) -> Edit | None:
+    """Return the edit that undoes one; None for those that lose something."""
+    match edit:
+        case AddState(name=name, parent=parent) | AddAgent(name=name, parent=parent):
+            return DeleteState(state=f'{parent}.{name}'.lstrip('.'))
+        case AddEdge(trigger=trigger, source=source, dest=dest):
+            ends = [(each.trigger, each.source, each.dest) for each in shape_of(before).edges]
+            is_new = (trigger, source, dest) not in ends
+            return DeleteEdge(trigger=trigger, source=source, dest=dest) if is_new else None
+        case Rename(what=what, old=old, new=new):
+            around = old[: old.rindex('.') + 1] if what == 'state' and '.' in old else ''
+            return Rename(what=what, old=around + new, new=old.removeprefix(around))
+    return None

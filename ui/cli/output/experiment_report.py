@@ -1,0 +1,88 @@
+"""Experiments in the terminal and as JUnit reports."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+
+from engine.experiments import Cell, Experiment, Plan
+from engine.operations import ExperimentResult
+from engine.records import Status
+from ui.formatting.plain_text import strip_control
+from ui.formatting.values import count, dollars
+
+
+def plan_lines(experiment: Experiment, plan: Plan) -> Iterator[str]:
+    """Yield what an experiment would do."""
+    variants = count(len(experiment.variants), 'variant')
+    repeats = f' × {count(experiment.repeats, "repeat")}' if experiment.repeats > 1 else ''
+    reused = f', {plan.reused} taken over' if plan.reused else ''
+    runs = f'{count(plan.runs, "run")}{reused}'
+    yield f'{experiment.name}: {count(plan.cases, "case")} × {variants}{repeats}: {runs}'
+    bound = plan.bound
+    calls = 'any number of model calls' if bound.calls is None else f'at most {bound.calls:,.0f} model calls'
+    cost = 'the cost has no bound' if bound.dollars is None else f'at most {dollars(bound.dollars)}'
+    yield f'  {calls}; {cost}'
+    for variant, parts in plan.changed.items():
+        yield f'  changed in {variant}: {", ".join(parts)}'
+
+
+def result_lines(result: ExperimentResult) -> Iterator[str]:
+    """Yield the scores of all variants, and what they say."""
+    experiment = result.experiment
+    why = f': {experiment.reason}' if experiment.reason else ''
+    yield f'{experiment.name} ({experiment.id}) is {experiment.state}{why}'
+    for item in result.answer.variants:
+        scores = ', '.join(
+            f'{score.measure} {"not scored" if score.mean is None else f"{score.mean:.3g}"}'
+            for score in item.scores
+        )
+        cost = f', {dollars(item.dollars)} a run' if item.dollars else ''
+        failed = f', {item.failed} failed' if item.failed else ''
+        yield f'  {item.variant}: {scores} in {count(item.runs, "run")}{failed}{cost}'
+    yield result.answer.text
+
+
+def junit_of(result: ExperimentResult, fail_under: float | None) -> bytes:
+    """Return a JUnit report: a suite for each variant, with a test for each run.
+
+    A failed run is an error, one without a score is skipped, and one worse than `fail_under` has failed.
+    """
+    root = ET.Element('testsuites', name=_text(result.experiment.name))
+    for variant in result.experiment.variants:
+        cells = [cell for cell in result.cells if cell.variant == variant.name and cell.state == 'scored']
+        suite = ET.SubElement(root, 'testsuite', name=_text(variant.name))
+        counts = {'tests': 0, 'failures': 0, 'errors': 0, 'skipped': 0}
+        for cell in cells:
+            case = ET.SubElement(
+                suite,
+                'testcase',
+                name=_text(f'{cell.case} ({cell.repeat})' if result.experiment.repeats > 1 else cell.case),
+                classname=_text(f'{result.experiment.name}.{variant.name}'),
+                time=f'{cell.seconds:.3f}',
+            )
+            counts['tests'] += 1
+            if problem := _problem(result.experiment, cell, fail_under):
+                kind, text = problem
+                ET.SubElement(case, kind, message=_text(text))
+                counts[{'failure': 'failures', 'error': 'errors'}.get(kind, kind)] += 1
+        suite.attrib.update({name: str(number) for name, number in counts.items()})
+    return ET.tostring(root, encoding='utf-8', xml_declaration=True)
+
+
+def _problem(experiment: Experiment, cell: Cell, limit: float | None) -> tuple[str, str] | None:
+    """Return the element that says what is wrong with a run, and its message."""
+    if cell.status is not Status.DONE:
+        return 'error', cell.error or f'the run is {cell.status}'
+    spec = experiment.scorers[0]
+    score = cell.scores.get(spec.name)
+    if score is None or score.value is None:
+        return 'skipped', score.reason if score else 'not scored'
+    is_lower_better = spec.better == 'lower'
+    if limit is not None and (score.value > limit if is_lower_better else score.value < limit):
+        return 'failure', f'{spec.name} {score.value:.3g}: {score.reason}'
+    return None
+
+
+def _text(text: str) -> str:
+    return strip_control(text)[:2_000]

@@ -1,0 +1,1 @@
+"""Experiments in words, tables and pictures, drawing nothing."""

@@ -1,0 +1,131 @@
+"""Pictures of an answer, as SVG: score against cost, and differences with their intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from ui.formatting.experiments.table import figure
+from ui.formatting.usage import dollars
+
+WIDTH, HEIGHT = 640, 320
+LEFT, RIGHT, TOP, BOTTOM = 56, 24, 20, 44
+TICKS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """A variant in the picture of score and cost."""
+
+    name: str
+    score: float
+    spent: float
+    """Dollars, tokens or seconds of a run."""
+    is_on_front: bool
+    """Whether no other variant is both better and cheaper."""
+
+
+def front(points: Sequence[tuple[str, float, float]], *, higher: bool) -> frozenset[str]:
+    """Return the names of the points (name, score, spent) that none beats in one and matches in the other."""
+    sign = 1 if higher else -1
+    return frozenset(
+        name
+        for name, score, spent in points
+        if not any(
+            sign * other >= sign * score and cost <= spent and (other, cost) != (score, spent)
+            for _, other, cost in points
+        )
+    )
+
+
+def pareto(points: Sequence[Point], *, measure: str, unit: str) -> str:
+    """Return the picture: what a run uses to the right, the score upwards, the best trade-offs joined.
+
+    Args:
+        points: the variants.
+        measure: the name of the score.
+        unit: what a run uses, in words.
+    """
+    across, up = _scale([point.spent for point in points]), _scale([point.score for point in points])
+    right, bottom = WIDTH - RIGHT, HEIGHT - BOTTOM
+
+    def x(value: float) -> float:
+        return LEFT + (value - across[0]) / (across[-1] - across[0]) * (right - LEFT)
+
+    def y(value: float) -> float:
+        return bottom - (value - up[0]) / (up[-1] - up[0]) * (bottom - TOP)
+
+    said = '; '.join(
+        f'{point.name}: {figure(point.score)} at {_amount(point.spent, unit)}' for point in points
+    )
+    parts = [
+        f'<svg class="picture" viewBox="0 0 {WIDTH} {HEIGHT}" role="img"'
+        f' aria-label="{escape(f"{measure} against {unit} of a run. {said}")}">'
+    ]
+    for tick in up:
+        parts.append(f'<path class="grid" d="M{LEFT} {y(tick):.1f}H{right}"/>')
+        parts.append(_text(LEFT - 8, y(tick) + 4, figure(tick), 'end'))
+    for tick in across:
+        parts.append(_text(x(tick), bottom + 18, _amount(tick, unit), 'middle'))
+    parts.append(_text(right, HEIGHT - 4, f'{unit} of a run →', 'end'))
+    parts.append(_text(LEFT, 12, f'{measure} ↑', 'start'))
+    joined = sorted((point for point in points if point.is_on_front), key=lambda point: point.spent)
+    if len(joined) > 1:
+        way = 'L'.join(f'{x(point.spent):.1f} {y(point.score):.1f}' for point in joined)
+        parts.append(f'<path class="front" d="M{way}"/>')
+    beside: dict[tuple[int, int], int] = {}
+    for point in points:
+        kind = 'dot best' if point.is_on_front else 'dot'
+        at_x, at_y = x(point.spent), y(point.score)
+        parts.append(f'<circle class="{kind}" cx="{at_x:.1f}" cy="{at_y:.1f}" r="6"/>')
+        end = at_x > WIDTH * 0.7
+        place = round(at_x / 40), round(at_y / 16)
+        lower = 16 * beside.setdefault(place, 0)  # points in one place have their names below each other
+        beside[place] += 1
+        side = (-12, 'end') if end else (12, 'start')
+        parts.append(_text(at_x + side[0], at_y + 4 + lower, point.name, side[1], 'name'))
+    return ''.join([*parts, '</svg>'])
+
+
+def interval(bounds: tuple[float, float, float], reach: float, tone: str, label: str) -> str:
+    """Return a difference with its interval as a bar around zero.
+
+    Args:
+        bounds: the interval's lower end, the difference, and the upper end.
+        reach: the value at both ends of the picture.
+        tone: its class: `up`, `down` or '' where nothing is clear.
+        label: what it says.
+    """
+    width, middle, across = 240, 120, reach or 1.0
+    low, at, high = (middle * (1 + max(-1.0, min(1.0, value / across)) * 0.95) for value in bounds)
+    return (
+        f'<svg class="interval {tone}" viewBox="0 0 {width} 20" role="img" aria-label="{escape(label)}">'
+        f'<path class="zero" d="M{middle} 0V20"/><path class="reach" d="M{low:.1f} 10H{high:.1f}"/>'
+        f'<circle cx="{at:.1f}" cy="10" r="5"/></svg>'
+    )
+
+
+def _scale(values: Sequence[float]) -> list[float]:
+    """Return round numbers around all values, in equal steps."""
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    if math.isclose(low, high, rel_tol=1e-9, abs_tol=1e-12):
+        low, high = (0.0, 2 * high or 1.0) if high >= 0 else (2 * high, 0.0)
+    else:
+        low = low - 0.1 * (high - low) if low else 0.0
+    raw = (high - low) / TICKS
+    magnitude = 10 ** math.floor(math.log10(raw))
+    step = next(step * magnitude for step in (1, 2, 2.5, 5, 10) if step * magnitude >= raw * 0.999)
+    first, last = math.floor(low / step), math.ceil(high / step - 1e-9)
+    return [step * number for number in range(first, last + 1)]
+
+
+def _amount(value: float, unit: str) -> str:
+    if unit == 'cost':
+        return dollars(value)
+    return f'{figure(value)} s' if unit == 'time' else figure(value)
+
+
+def _text(x: float, y: float, text: str, anchor: str, kind: str = '') -> str:
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'

@@ -1,0 +1,40 @@
+"""What to do if somebody else has saved a chart meanwhile."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from nicegui import ui
+
+from engine.charts.library import ChartText
+from ui.web.components.dialogs import await_answer, dialog_frame
+from ui.web.components.theme import button
+from ui.web.components.widgets import Box, Text
+from ui.web.pages.charts.checking import Checked, check_chart
+from ui.web.pages.charts.difference.side import side_of
+from ui.web.pages.charts.difference.view import DifferenceView
+
+
+class Choice(Enum):
+    """What a person decides."""
+
+    OVERWRITE = 'overwrite'
+    TAKE = 'take'
+
+
+async def ask_conflict(theirs: ChartText, mine: Checked) -> Choice | None:
+    """Show what differs from theirs to mine, and return what to do; None to go on editing."""
+    who = theirs.saved.author if theirs.saved and theirs.saved.author else 'Somebody'
+    what = f'version {theirs.saved.number}' if theirs.saved else 'the file'
+    with dialog_frame(f'{who} saved {what} meanwhile', 'rehearsal') as dialog:
+        Text('p', 'Nothing is lost: whatever you choose, both stay among the versions or in the editor.')
+        sides = side_of(what.capitalize(), check_chart(theirs.text, theirs.name)), side_of('Yours', mine)
+        if sides[0] and sides[1]:
+            view = DifferenceView(sides[0], sides[1])
+            ui.timer(0, view.draw, once=True)
+        with Box('dialog-actions'):
+            button('Go on editing', autofocus='').on('click', lambda: dialog.submit(None))
+            button('Take theirs').on('click', lambda: dialog.submit(Choice.TAKE))
+            button('Overwrite', kind='primary').on('click', lambda: dialog.submit(Choice.OVERWRITE))
+    answer = await await_answer(dialog)
+    return answer if isinstance(answer, Choice) else None

@@ -1,0 +1,1 @@
+"""Experiments: the list, a new one, one while it runs, and its answer."""

@@ -1,0 +1,41 @@
+"""The pages of experiments: their list, a new one, and one of them."""
+
+from __future__ import annotations
+
+from engine import EngineError
+from engine.experiments import UnknownExperiment
+from ui.app.backend import Backend
+from ui.web.components.theme import frame, section_head
+from ui.web.components.widgets import Box
+from ui.web.pages.experiments.listing import ExperimentList
+from ui.web.pages.experiments.screen import ExperimentScreen
+from ui.web.pages.shared import errors
+from ui.web.routing import serve_page
+
+
+def register(backend: Backend) -> None:
+    """Serve `/experiments` and `/experiments/{experiment}`."""
+
+    @serve_page('/experiments', 'Experiments')
+    async def listing() -> None:
+        with (
+            frame(here='/experiments', of_runs=True),
+            Box('section', 'section', aria_labelledby='experiments'),
+        ):
+            section_head('Experiments', 'experiments', tag='h1')
+            listed = ExperimentList(backend)
+        await listed.load()
+
+    @serve_page('/experiments/{experiment}')
+    async def one(experiment: str) -> None:
+        try:
+            found = await backend().experiments.get(experiment)
+        except UnknownExperiment:
+            errors.unknown('experiment', experiment, '/experiments', 'All experiments')
+            return
+        except EngineError as error:
+            errors.read_error(error)
+            return
+        with frame(found.name, here='/experiments', of_runs=True):
+            screen = ExperimentScreen(backend, found)
+        await screen.load()

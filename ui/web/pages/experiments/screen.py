@@ -1,0 +1,120 @@
+"""An experiment's page: followed while it runs, then its answer."""
+
+from __future__ import annotations
+
+import time
+
+from nicegui import ui
+
+from engine import EngineError
+from engine.experiments import Answer, Experiment
+from ui.app.backend import Backend
+from ui.formatting.experiments.table import CellTable
+from ui.web.components.debounce import create_page_task
+from ui.web.components.tabs import Tabs
+from ui.web.components.theme import text_notice
+from ui.web.components.widgets import Box, CachedElement
+from ui.web.pages.experiments.cases import CasesPanel
+from ui.web.pages.experiments.head import ExperimentHead, Progress
+from ui.web.pages.experiments.setup import SetupPanel
+from ui.web.pages.experiments.spending import SpendingPanel
+from ui.web.pages.experiments.verdict import Verdict, draw_numbers
+
+POLL_SECONDS = 1.0
+ANSWER_REST = 5
+"""Minimum rest after working out the answer, in multiples of the time that took."""
+
+
+class ExperimentScreen:
+    """Everything on the page."""
+
+    def __init__(self, backend: Backend, experiment: Experiment) -> None:
+        """Draw it without runs; `load` reads them."""
+        self._backend, self._experiment = backend, experiment
+        self._table = CellTable(
+            [variant.name for variant in experiment.variants],
+            {spec.name: spec.better for spec in experiment.scorers},
+            experiment.repeats,
+        )
+        self._answer: Answer | None = None
+        self._answered_for, self._next_answer = -1.0, 0.0
+        self._busy = False
+        self._head = ExperimentHead(backend, experiment, on_change=self.refresh)
+        self._problem = CachedElement('ghost')
+        self._progress = Progress()
+        self._verdict = Verdict()
+        with Box('panel experiment-panel', 'section', aria_label='Answer in detail') as self._panel:
+            self._tabs = Tabs('Answer, cases, diagram, cost and setup', on_change=self._on_open)
+            with self._tabs.panel('Answer'):
+                self._numbers = CachedElement('experiment-tab', data_redrawn=True)
+            with self._tabs.panel('Cases', 'flat'):
+                self._cases = CasesPanel(backend, experiment, self._table)
+            with self._tabs.panel('Cost & time'):
+                self._spending = SpendingPanel(experiment)
+            with self._tabs.panel('Setup'):
+                self._setup = SetupPanel(backend, self._table)
+
+    async def load(self) -> None:
+        """Read the runs there are, and follow the others."""
+        await self.refresh()
+        with self._panel:
+            ui.timer(POLL_SECONDS, self.refresh, immediate=False)
+
+    async def refresh(self) -> None:
+        """Bring the page up to date."""
+        if self._busy or self._panel.is_deleted:
+            return
+        self._busy = True
+        try:
+            experiments = self._backend().experiments
+            self._experiment = await experiments.get(self._experiment.id)
+            page = await experiments.cells(self._experiment.id, self._table.cursor)
+        except EngineError as error:
+            self._show_problem(f'The experiment cannot be read: {error}. Retrying every second.')
+            return
+        finally:
+            self._busy = False
+        if self._panel.is_deleted:
+            return
+        self._show_problem('')
+        changed = self._table.add(page.cells)
+        self._head.show(self._experiment)
+        self._progress.show(self._experiment, self._table, page.planned)
+        self._cases.show(self._experiment, changed)
+        if self._table.cursor != self._answered_for and time.monotonic() >= self._next_answer:
+            self._answered_for, self._next_answer = self._table.cursor, float('inf')
+            create_page_task(self._panel, self._find_answer(), 'answer of an experiment')
+
+    async def _find_answer(self) -> None:
+        begun = time.monotonic()
+        try:
+            self._answer = await self._backend().experiments.answer(self._experiment.id)
+        except EngineError as error:
+            self._show_problem(f'The answer cannot be worked out: {error}. Retrying.')
+            self._answered_for = -1.0
+            return
+        finally:
+            self._next_answer = time.monotonic() + ANSWER_REST * (time.monotonic() - begun)
+        if not self._panel.is_deleted:
+            self._verdict.show(self._experiment, self._answer)
+            self._cases.show_means(self._answer)
+            await self._show_tab()
+
+    def _show_problem(self, problem: str) -> None:
+        if self._problem.clear_if_changed(problem) and problem:
+            with self._problem:
+                text_notice('fail', 'error', problem)
+
+    def _on_open(self) -> None:
+        ui.timer(0, self._show_tab, once=True)
+
+    async def _show_tab(self) -> None:
+        """Draw what the open tab shows."""
+        match self._tabs.shown:
+            case 'Answer' if self._answer and self._numbers.clear_if_changed(self._answer):
+                with self._numbers:
+                    draw_numbers(self._experiment, self._answer)
+            case 'Cost & time' if self._answer:
+                self._spending.show(self._answer)
+            case 'Setup':
+                await self._setup.show(self._experiment)

@@ -1,0 +1,122 @@
+"""The answer of an experiment: what it says in words, each variant against the first, and the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nicegui import ui
+
+from engine.experiments import Answer, Comparison, Experiment, Variant, VariantSummary, figures, plain
+from ui.formatting.experiments.pictures import interval
+from ui.formatting.experiments.table import MINUS, figure
+from ui.formatting.experiments.words import variant_words
+from ui.formatting.steps import duration
+from ui.formatting.usage import dollars
+from ui.formatting.values import compact, count, first_sentence
+from ui.web.components.widgets import Box, CachedElement, Text, table_head
+
+STANDINGS: Mapping[str, tuple[str, str, str]] = {
+    'better': ('Better', 'done', 'up'),
+    'worse': ('Worse', 'failed', 'down'),
+    'unclear': ('No clear difference', 'cancelled', ''),
+    'open': ('Not known yet', 'cancelled', ''),
+    'nothing': ('Nothing to compare', 'cancelled', ''),
+}
+"""By standing: its words, the class of its pill, and the tone of its interval."""
+
+
+class Verdict:
+    """The card at the top: the sentence, and a line for each variant."""
+
+    def __init__(self) -> None:
+        """Draw it empty."""
+        self._card = CachedElement('card verdict', 'section', aria_label='Answer', data_redrawn=True)
+
+    def show(self, experiment: Experiment, answer: Answer) -> None:
+        """Show what the runs say."""
+        if not self._card.clear_if_changed((answer, experiment.variants, experiment.state)):
+            return
+        main = experiment.scorers[0].name
+        comparisons = {item.variant: item for item in answer.comparisons if item.measure == main}
+        reach = max(
+            (abs(end) for item in comparisons.values() for end in (item.low, item.high) if end is not None),
+            default=1.0,
+        )
+        with self._card:
+            Text('p', first_sentence(answer.text), 'verdict-words', dir='auto')
+            with Box('verdict-lines'):
+                for variant, summary in zip(experiment.variants, answer.variants, strict=True):
+                    self._draw_line(variant, summary, comparisons.get(variant.name), reach)
+
+    def _draw_line(
+        self, variant: Variant, summary: VariantSummary, item: Comparison | None, reach: float
+    ) -> None:
+        mean = summary.scores[0].mean
+        with Box('verdict-line'):
+            with Box('verdict-name'):
+                Text('b', variant.name, dir='auto')
+                Text('span', variant_words(variant), 'muted small', dir='auto')
+            Text('span', '–' if mean is None else figure(mean), 'verdict-score num', title='Mean score')
+            if item is None:
+                Text('span', 'What the others are compared with', 'verdict-base muted small')
+                return
+            word, kind, tone = STANDINGS[item.standing]
+            if item.difference is None or item.low is None or item.high is None:
+                Text('span', '')
+                Text('span', '')
+            else:
+                words = _bounds(item.difference, item.low, item.high)
+                ui.html(interval((item.low, item.difference, item.high), reach, tone, words), sanitize=False)
+                Text('span', words, 'small num')
+            Text('span', _notes(summary, item), 'muted small num')
+            with Box(tag='span'):
+                Text('span', word, f'pill {kind}')
+
+
+def _bounds(difference: float, low: float, high: float) -> str:
+    """Return a difference with its interval, all with their signs: +0.12 (+0.10 to +0.13)."""
+    if difference == low == high == 0:
+        return '0'
+    words = zip((difference, low, high), figures(difference, low, high), strict=True)
+    by, least, most = (MINUS + text.removeprefix('-') if value < 0 else f'+{text}' for value, text in words)
+    return f'{by} ({least} to {most})'
+
+
+def _notes(summary: VariantSummary, item: Comparison) -> str:
+    """Return what else matters of a comparison: on how many cases, cost, failures."""
+    notes = [count(item.cases, 'case')]
+    if item.cost_ratio is not None:
+        notes.append(f'{plain(item.cost_ratio)}\N{MULTIPLICATION SIGN} cost')
+    if summary.failed:
+        notes.append(f'{summary.failed:,} failed')
+    return ' · '.join(notes)
+
+
+def draw_numbers(experiment: Experiment, answer: Answer) -> None:
+    """Draw the numbers of all variants by all scorers, and what the other scorers say in words."""
+    names = ['Variant', *(spec.name for spec in experiment.scorers)]
+    with Box('wide-table'), Box('table numbers', 'table'):
+        table_head([*names, 'Spread', 'Failed', 'Not scored', 'Cost', 'Tokens', 'Time'])
+        with Box(tag='tbody'):
+            for summary in answer.variants:
+                main = summary.scores[0]
+                with Box(tag='tr'):
+                    Text('th', summary.variant, scope='row', dir='auto')
+                    for scores in summary.scores:
+                        Text('td', '–' if scores.mean is None else figure(scores.mean), 'num')
+                    Text('td', '–' if main.spread is None else f'±{figure(main.spread)}', 'num')
+                    Text('td', f'{summary.failed:,} of {summary.runs:,}', 'num')
+                    Text('td', f'{main.not_scored:,}', 'num')
+                    Text('td', 'unknown' if summary.dollars is None else dollars(summary.dollars), 'num')
+                    Text('td', '–' if summary.tokens is None else compact(round(summary.tokens)), 'num')
+                    Text('td', '–' if summary.seconds is None else duration(summary.seconds), 'num')
+    Text(
+        'p',
+        'Scores are means over cases; spread is between repeats of the same case. Cost, tokens and time are'
+        ' those of a run. Failed runs and those not scored count for no score.',
+        'muted small',
+    )
+    Text('h3', 'In words')
+    with Box('details-list', 'ul'):
+        for item in answer.comparisons:
+            Text('li', item.text, dir='auto')

@@ -7,7 +7,7 @@ from typing import Any
 from engine.agents.chart import agent
 from engine.agents.spec import Role
 from engine.patterns.author.parameters import INPUTS, WAIT_TEXTS, AuthorParameters
-from engine.patterns.author.records import AuthorMemory, Draft, Found, Worst
+from engine.patterns.author.records import AuthorMemory, ChartDraft, Found, Worst
 from engine.patterns.author.work import check_draft, read_answer, read_task, save_draft, try_draft
 from engine.records import Event
 from engine.runtime.activity import Activity
@@ -31,6 +31,7 @@ MAX_IN_CAVEAT = 3
 class Author(Pattern):
     """Describe a workflow: an agent writes it as a chart, which is checked, tried out and shown to you."""
 
+    title = 'Workflow author'
     Parameters = AuthorParameters
     Memory = AuthorMemory
     family = 'Single agent with tools'
@@ -159,12 +160,12 @@ class Author(Pattern):
     def keep_draft(self, memory: AuthorMemory, event: Event) -> None:
         """Add the author's draft."""
         text, note = read_answer(str(event.data['text']))
-        self._add(memory, Draft(number=len(memory.drafts) + 1, text=text, by='author', note=note))
+        self._add(memory, ChartDraft(number=len(memory.drafts) + 1, text=text, by='author', note=note))
 
     def keep_rewrite(self, memory: AuthorMemory, event: Event) -> None:
         """Add the draft as a person has edited it."""
         text = str(event.data['text']).rstrip() + '\n'
-        self._add(memory, Draft(number=len(memory.drafts) + 1, text=text, by='person'))
+        self._add(memory, ChartDraft(number=len(memory.drafts) + 1, text=text, by='person'))
 
     def store_findings(self, memory: AuthorMemory, event: Event) -> None:
         """Store what was found in the draft."""
@@ -226,6 +227,6 @@ class Author(Pattern):
         still = f'still wrong: {"; ".join(found[:MAX_IN_CAVEAT])}{more}' if found else ''
         memory.caveat = str(problem or still or f'{event.at} {event.name}')
 
-    def _add(self, memory: AuthorMemory, draft: Draft) -> None:
+    def _add(self, memory: AuthorMemory, draft: ChartDraft) -> None:
         memory.drafts.append(draft)
         memory.answer, memory.sound = draft.text, False

@@ -46,7 +46,7 @@ class Worst(FrozenModel):
     """The fewest model calls of a run in which nothing fails."""
 
 
-class Draft(FrozenModel):
+class ChartDraft(FrozenModel):
     """One version of the chart file."""
 
     number: int
@@ -85,7 +85,7 @@ class AuthorMemory(Memory):
     rounds: int = 0
     prompt: str = ''
     """The agent's task."""
-    drafts: list[Draft] = Field(default_factory=list)
+    drafts: list[ChartDraft] = Field(default_factory=list)
     sound: bool = False
     """Whether the latest draft is."""
     corrections: int = 0

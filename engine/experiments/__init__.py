@@ -13,6 +13,7 @@ from engine.experiments.datasets import (
 )
 from engine.experiments.files import SAMPLE, ExperimentFile, read_experiment
 from engine.experiments.library import DatasetInfo, UnknownDataset
+from engine.experiments.marking import Pairing
 from engine.experiments.planning import Plan, change_between, launch_of
 from engine.experiments.records import (
     MAX_SCORERS,
@@ -20,6 +21,7 @@ from engine.experiments.records import (
     Cell,
     Direction,
     Experiment,
+    Mark,
     Score,
     ScorerSpec,
     UnknownExperiment,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from nicegui import ui
 
-from engine.experiments import Answer, VariantComparison, Experiment, Variant, VariantSummary, figures, plain
+from engine.experiments import Answer, Experiment, Variant, VariantComparison, VariantSummary, figures, plain
 from ui.formatting.experiments.pictures import interval
 from ui.formatting.experiments.table import MINUS, figure
 from ui.formatting.experiments.words import variant_words
@@ -31,11 +31,13 @@ class Verdict:
     def __init__(self) -> None:
         """Draw it empty."""
         self._card = CachedElement('card verdict', 'section', aria_label='Answer', data_redrawn=True)
+        self._card.set_visibility(False)
 
     def show(self, experiment: Experiment, answer: Answer) -> None:
         """Show what the runs say."""
         if not self._card.clear_if_changed((answer, experiment.variants, experiment.state)):
             return
+        self._card.set_visibility(True)
         main = experiment.scorers[0].name
         comparisons = {item.variant: item for item in answer.comparisons if item.measure == main}
         reach = max(

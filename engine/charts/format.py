@@ -35,7 +35,7 @@ def _shorthand(field: str, record: str) -> BeforeValidator:
     """Return what takes a text for a record with only this field."""
     return BeforeValidator(
         lambda value: {field: value} if isinstance(value, str) else value,
-        json_schema_input_type=Union[str, record],  # type: ignore[arg-type]  # noqa: UP007  # A forward reference.
+        json_schema_input_type=Union[str, record],  # noqa: UP007  # A forward reference.
     )
 
 

@@ -23,12 +23,13 @@ from engine.charts.format import ChartFile
 from engine.charts.places import edge_sources, state_lines, state_places
 from engine.charts.reading import Place, Problems, Tree, read_chart
 from engine.charts.source import ChartSource
-from engine.errors import PatternError
+from engine.errors import InvalidInput, PatternError
 from engine.expressions.compiler import Evaluation, Part
 from engine.expressions.expression import compute
 from engine.expressions.values import EvaluationError, require_list
 from engine.records import Event, StatePath
 from engine.records.shape import ancestry
+from engine.runtime.stubs import check_stubs
 from engine.statechart.pattern import Pattern
 from engine.statechart.shape_builder import walk
 
@@ -163,6 +164,9 @@ class _Loader:
         for name, listed in file.actions.items():
             if name not in steps.used:
                 steps.steps(listed, ('actions', name), ())
+        for number, name in enumerate(file.projects):
+            if name not in file.parameters:
+                self._note(('projects', number), f'there is no parameter {name!r}')
         for name, guard in file.guards.items():
             language.expression(guard.if_, ('guards', name))
         inputs = {
@@ -249,13 +253,40 @@ class _Loader:
                 plan: Plan = members['plan']
                 run = plan.build(Pattern())
                 members |= {'states': plan.states(run, {}), 'transitions': plan.edges(run, {})}
-            return type('Chart', (ChartPattern,), members)
+            made: type[ChartPattern] = type('Chart', (ChartPattern,), members)
+            self._check_samples(made)
         except PatternError as error:
             self._note(self._place(error.where, members['source']), error.problem)
         except EvaluationError as error:
             self._note(('states',), f'the chart cannot be drawn with default parameters: {error}')
         self._problems.stop_if_any()
-        raise AssertionError  # A problem was noted.
+        return made
+
+    def _check_samples(self, made: type[ChartPattern]) -> None:
+        """Note what is wrong with scenarios and stubs: with their values, and with what agents say."""
+        self._check_stubs(made.sample(), self._file.stubs, ('stubs',))
+        for number, scenario in enumerate(self._file.scenarios):
+            at = ('scenarios', number)
+            try:
+                workflow = made(made.parse(scenario.parameters))
+                self._check_stubs(workflow, scenario.stubs, (*at, 'stubs'))
+            except InvalidInput as error:
+                for field, problem in error.problems.items():
+                    self._note((*at, 'parameters', *field.split('.')), f'{field}: {problem}')
+
+    def _check_stubs(self, workflow: ChartPattern, stubs: Mapping[str, Any], at: Place) -> None:
+        try:
+            check_stubs(workflow, stubs)
+        except InvalidInput as error:
+            for field, problem in error.problems.items():
+                rest = field.removeprefix('stubs.')
+                agent = max(
+                    (name for name in stubs if f'{rest}.'.startswith(f'{name}.')), key=len, default=''
+                )
+                steps = (
+                    int(step) if step.isdecimal() else step for step in rest[len(agent) + 1 :].split('.')
+                )
+                self._note((*at, agent, *steps), f'{rest}: {problem}')
 
     def _place(self, where: str, source: ChartSource) -> Place:
         """Return the place in the file that a pattern's error is about."""

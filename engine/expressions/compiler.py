@@ -77,6 +77,8 @@ class Defined:
 
     part: Part
     names: frozenset[str]
+    tree: ast.expr | None = None
+    """None for a template."""
 
 
 class ExpressionError(ValueError):

@@ -11,6 +11,7 @@ from nicegui import ui
 from pydantic import BaseModel
 
 from engine import Conductor, EngineError, Pattern
+from engine.charts import ChartPattern
 from engine.models.scripted import Sample, has_scenario, scenarios
 from engine.records import Launch, RunInfo, RunQuery
 from ui.app.backend import Backend
@@ -28,12 +29,32 @@ SAMPLE = 'sample'
 def samples(pattern: type[Pattern]) -> list[Sample]:
     """Return the pattern's samples, its own example first."""
     example = _example(pattern)
+    if issubclass(pattern, ChartPattern):
+        return _samples_in(pattern, example)
     offered = scenarios(pattern.name)
     if offered:
         return sorted(offered, key=lambda sample: not _contains(sample, example or {}))
     if example is None:
         return []
     return [Sample(name='example', title=f'{pattern.title}: example', about='', task='', parameters=example)]
+
+
+def _samples_in(chart: type[ChartPattern], example: Mapping[str, Any] | None) -> list[Sample]:
+    """Return the scenarios of a chart file, or its example."""
+    listed = [(item.title, item.about, item.parameters, item.stubs) for item in chart.file.scenarios]
+    if not listed and example is not None:
+        listed = [(f'{chart.title}: example', '', example, {})]
+    return [
+        Sample(
+            name=str(number),
+            title=title,
+            about=about,
+            task='',
+            parameters=parameters,
+            stubs=stubs or chart.file.stubs,
+        )
+        for number, (title, about, parameters, stubs) in enumerate(listed)
+    ]
 
 
 def is_known(pattern: type[Pattern], parameters: BaseModel | None) -> bool:
@@ -142,6 +163,7 @@ class Starter:
                     parameters=sample.parameters,
                     models=models,
                     tags=(SAMPLE,),
+                    stubs=sample.stubs,
                 )
             )
         except EngineError as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,8 +18,8 @@ from engine.charts.compiling.people import inputs_for_seats, seats_of
 from engine.charts.compiling.scope import DESIGN, MAX_ITEMS, MAX_STEPS, Values
 from engine.charts.compiling.states import Build, StateCompiler
 from engine.charts.compiling.steps import Action, StepCompiler
-from engine.charts.format import ChartFile
-from engine.charts.places import edge_sources, state_lines, state_places
+from engine.charts.format import NAME_RULES, ChartFile
+from engine.charts.places import edge_sources, state_lines
 from engine.charts.reading import Place, Problems, Tree, read_chart
 from engine.charts.source import ChartSource
 from engine.errors import InvalidInput, PatternError
@@ -134,7 +133,7 @@ class _Loader:
         try:
             self._file = ChartFile.model_validate(data)
         except ValidationError as error:
-            for item in error.errors(include_url=False, include_context=False, include_input=False):
+            for item in error.errors(include_url=False, include_input=False):
                 self._note(item['loc'], _problem(item))
             self._problems.stop_if_any()
         expected = Path(self._name).name.removesuffix('.yaml').removesuffix('.json').removesuffix('.chart')
@@ -256,7 +255,7 @@ class _Loader:
             made: type[ChartPattern] = type('Chart', (ChartPattern,), members)
             self._check_samples(made)
         except PatternError as error:
-            self._note(self._place(error.where, members['source']), error.problem)
+            self._problems.add(self._line(error.where, members['source']), error.problem)
         except EvaluationError as error:
             self._note(('states',), f'the chart cannot be drawn with default parameters: {error}')
         self._problems.stop_if_any()
@@ -288,18 +287,16 @@ class _Loader:
                 )
                 self._note((*at, agent, *steps), f'{rest}: {problem}')
 
-    def _place(self, where: str, source: ChartSource) -> Place:
-        """Return the place in the file that a pattern's error is about."""
-        quoted = where.split("'")[1::2]
-        if where.startswith('state ') and quoted:
-            return next(
-                (at for path, at in state_places(self._file) if fnmatchcase(quoted[0], path)), ('states',)
-            )
-        if where.startswith('trigger '):
-            for edge in source.edges:
-                if edge.trigger == quoted[0] and (len(quoted) < 2 or quoted[1] in edge.sources):
-                    return ('transitions', edge.index) if not edge.scope else ('states',)
-        return tuple(where.split('.')) if where else ('chart',)
+    def _line(self, where: str, source: ChartSource) -> int:
+        """Return the line that a pattern's error is about."""
+        match where.split("'"):
+            case ['state ', path, *_]:
+                return source.state_line(path) or self._tree.line(('states',))
+            case ['trigger ', trigger, _, state, *inside]:
+                path = '.'.join((*inside[1:2], state))
+                fits = (edge.line for edge in source.edges if edge.trigger == trigger and edge.leaves(path))
+                return next(fits, self._tree.line(('transitions',)))
+        return self._tree.line(where.split('.'))
 
 
 def _problem(item: Any) -> str:
@@ -310,7 +307,7 @@ def _problem(item: Any) -> str:
         case 'missing':
             return f'{item["loc"][-1]!r} is missing'
         case 'string_pattern_mismatch':
-            return 'a name has lower-case letters, digits and "_", and begins with a letter'
+            return f'a name here has {NAME_RULES[item["ctx"]["pattern"]]}'
     return str(item['msg'].removeprefix('Value error, '))
 
 

@@ -29,9 +29,7 @@ SAMPLE = 'sample'
 def samples(pattern: type[Pattern]) -> list[Sample]:
     """Return the pattern's samples, its own example first."""
     example = _example(pattern)
-    if issubclass(pattern, ChartPattern):
-        return _samples_in(pattern, example)
-    offered = scenarios(pattern.name)
+    offered = _scenarios_of(pattern) if issubclass(pattern, ChartPattern) else scenarios(pattern.name)
     if offered:
         return sorted(offered, key=lambda sample: not _contains(sample, example or {}))
     if example is None:
@@ -39,21 +37,18 @@ def samples(pattern: type[Pattern]) -> list[Sample]:
     return [Sample(name='example', title=f'{pattern.title}: example', about='', task='', parameters=example)]
 
 
-def _samples_in(chart: type[ChartPattern], example: Mapping[str, Any] | None) -> list[Sample]:
-    """Return the scenarios of a chart file, or its example."""
-    listed = [(item.title, item.about, item.parameters, item.stubs) for item in chart.file.scenarios]
-    if not listed and example is not None:
-        listed = [(f'{chart.title}: example', '', example, {})]
+def _scenarios_of(chart: type[ChartPattern]) -> list[Sample]:
+    """Return the scenarios in the file of a chart; each has the chart's stubs if it has none of its own."""
     return [
         Sample(
-            name=str(number),
-            title=title,
-            about=about,
+            name=scenario.title,
+            title=scenario.title,
+            about=scenario.about,
             task='',
-            parameters=parameters,
-            stubs=stubs or chart.file.stubs,
+            parameters=scenario.parameters,
+            stubs={name: list(turns) for name, turns in (scenario.stubs or chart.file.stubs).items()},
         )
-        for number, (title, about, parameters, stubs) in enumerate(listed)
+        for scenario in chart.file.scenarios
     ]
 
 
@@ -162,8 +157,9 @@ class Starter:
                     pattern=pattern,
                     parameters=sample.parameters,
                     models=models,
+                    stubs={} if model else sample.stubs,
+                    title=sample.title if sample.stubs else '',
                     tags=(SAMPLE,),
-                    stubs=sample.stubs,
                 )
             )
         except EngineError as error:

@@ -208,7 +208,8 @@ class _Loader:
         """Return what builds the roles for the parameters."""
         builders = []
         for key, role in self._file.roles.items():
-            at, local = ('roles', key), ()
+            at: Place = ('roles', key)
+            local: tuple[str, ...] = ()
             loop = None
             if role.for_ is not None:
                 states.varies = True
@@ -273,7 +274,7 @@ class _Loader:
                 for field, problem in error.problems.items():
                     self._note((*at, 'parameters', *field.split('.')), f'{field}: {problem}')
 
-    def _check_stubs(self, workflow: ChartPattern, stubs: Mapping[str, Any], at: Place) -> None:
+    def _check_stubs(self, workflow: Pattern, stubs: Mapping[str, Any], at: Place) -> None:
         try:
             check_stubs(workflow, stubs)
         except InvalidInput as error:

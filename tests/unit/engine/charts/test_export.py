@@ -60,12 +60,12 @@ def test_a_built_in_pattern_becomes_a_chart_of_the_same_shape(name, values):
 def test_each_part_that_cannot_be_said_is_named_at_its_place():
     exported = export_chart(CATALOG.pattern('pipeline'))
     lines = exported.text.splitlines()
-    at = lines.index('  complete: {final: true}')
-    assert lines[at - 1].startswith('  # cannot be said: deliver: ')
+    at = lines.index('  failed: {final: true, outcome: failed}')
+    assert lines[at - 1].startswith('  # cannot be said: record_failure: ')
     at = lines.index('    prompt: (Write the task of this agent here.)')
     assert lines[at - 1].startswith('    # cannot be said: prompt: ')
     assert len(exported.missing) == sum('# cannot be said: ' in line for line in lines)
-    assert any(line.startswith('states.complete.enter: deliver: ') for line in exported.missing)
+    assert any(line.startswith('states.failed.enter: record_failure: ') for line in exported.missing)
 
 
 WRITER = Role(name='writer', title='Writer', instructions='You write.')

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -62,12 +63,10 @@ class CodeWriter:
     def expression(self, callback: Any) -> str:
         """Return what a guard, or a method with seconds, returns. Raises `Unsayable`."""
         function = self._function(callback)
-        reader, statements = read_function(function, self._pattern, self._arguments(function))
-        text = ast.unparse(as_tree(reader.body(statements)))
-        try:
+        with _sayable():
+            reader, statements = read_function(function, self._pattern, self._arguments(function))
+            text = ast.unparse(as_tree(reader.body(statements)))
             parse_expression(text, tuple(NAMES))
-        except ExpressionError as error:
-            raise Unsayable(str(error)) from None
         return text
 
     def steps(self, callbacks: Any, place: Place) -> list[Any]:
@@ -82,7 +81,8 @@ class CodeWriter:
                 continue
             function = self._function(callback)
             try:
-                own = steps_of(function, self._pattern, self._arguments(function))
+                with _sayable():
+                    own = steps_of(function, self._pattern, self._arguments(function))
             except Unsayable as problem:
                 self._note(place, f'{name}: {problem}')
                 continue
@@ -98,10 +98,11 @@ class CodeWriter:
         function = self._function(callback)
         arguments = self._arguments(function)
         try:
-            text = template_of(function, self._pattern, arguments[: _count(function)])
-            compile_template(text, tuple(NAMES), (), {})
-            return text
-        except (Unsayable, ExpressionError) as problem:
+            with _sayable():
+                text = template_of(function, self._pattern, arguments[: _count(function)])
+                compile_template(text, tuple(NAMES), (), {})
+                return text
+        except Unsayable as problem:
             self._note(place, f'{callback_name(callback)}: {problem}')
             return TO_DO
 
@@ -118,6 +119,19 @@ def is_ours(callback: Any) -> bool:
     while isinstance(callback, partial):
         callback = callback.func
     return getattr(callback, '__module__', '').startswith(OURS)
+
+
+@contextmanager
+def _sayable() -> Iterator[None]:
+    """Raise `Unsayable` for whatever goes wrong: the code that is read may do anything."""
+    try:
+        yield
+    except Unsayable:
+        raise
+    except ExpressionError as error:
+        raise Unsayable(str(error)) from None
+    except Exception as error:
+        raise Unsayable(f'{type(error).__name__}: {error}') from None
 
 
 def _count(function: Any) -> int:

@@ -204,7 +204,7 @@ class Odd(Pattern):
         words: dict[str, int] = Field(default_factory=dict)
 
     initial = 'thinking'
-    states = ({'name': 'thinking'}, {'name': 'end', 'final': True})
+    states = ({'name': 'thinking'}, {'name': 'end', 'final': True, 'on_enter': 'crash'})
     transitions = (
         ['go', 'thinking', 'end', 'is_odd', None, 'mix'],
         ['go', 'thinking', 'end', None, 'is_late'],
@@ -224,12 +224,17 @@ class Odd(Pattern):
         memory.words = {}
         memory.words = before
 
+    def crash(self, memory: Any, event: Event) -> None:
+        """Fail for reasons that only Python has."""
+        memory.words = {'a': 1} if 1 in 2 else {}
+
 
 def test_what_would_do_something_else_is_not_said():
     exported: Export = export_chart(Odd)
     guards = load_chart(exported.text).file.guards
     assert {name: guard.if_ for name, guard in guards.items()} == {'is_odd': 'false', 'is_late': 'false'}
     assert [line.split(': ', 2)[2] for line in exported.missing] == [
+        "TypeError: argument of type 'int' is not iterable",
         '`lambda word: memory.words[word]` has no counterpart',
         '`before` is read before memory changes, and used after that',
         '`time` of an event, which expressions cannot see',

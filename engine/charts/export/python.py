@@ -419,7 +419,7 @@ def _built_in(target: Any, arguments: Sequence[Operand]) -> Operand:
         return arguments[0]
     if target is str and len(trees) == 1:
         return Value(as_text(arguments[0]), str)
-    if target is dict and len(trees) == 1 and not isinstance(trees[0], ast.ListComp | ast.List):
+    if target is dict and [ast.unparse(tree) for tree in trees] == ['data']:
         return arguments[0]
     if len(trees) == 1 and target in (dict.fromkeys, set):
         return Value(call('unique', *trees), type_of(arguments[0]))

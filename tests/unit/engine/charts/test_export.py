@@ -195,6 +195,9 @@ async def test_a_pattern_that_can_be_said_does_the_same_as_a_chart(rounds):
     assert told[0][2]['history']
 
 
+NUMBERS = tuple(range(1_000))
+
+
 class Odd(Pattern):
     """It does what no chart file can."""
 
@@ -207,7 +210,7 @@ class Odd(Pattern):
     states = ({'name': 'thinking'}, {'name': 'end', 'final': True, 'on_enter': 'crash'})
     transitions = (
         ['go', 'thinking', 'end', 'is_odd', None, 'mix'],
-        ['go', 'thinking', 'end', None, 'is_late'],
+        ['go', 'thinking', 'end', 'is_long', 'is_late'],
     )
 
     def is_odd(self, memory: Any, event: Event) -> bool:
@@ -217,6 +220,10 @@ class Odd(Pattern):
     def is_late(self, memory: Any, event: Event) -> bool:
         """It looks at the clock."""
         return event.time > 100
+
+    def is_long(self, memory: Any, event: Event) -> bool:
+        """It is longer than an expression may be."""
+        return memory.words['odd'] in NUMBERS
 
     def mix(self, memory: Any, event: Event) -> None:
         """Read before it writes, and use that after."""
@@ -232,10 +239,13 @@ class Odd(Pattern):
 def test_what_would_do_something_else_is_not_said():
     exported: Export = export_chart(Odd)
     guards = load_chart(exported.text).file.guards
-    assert {name: guard.if_ for name, guard in guards.items()} == {'is_odd': 'false', 'is_late': 'false'}
+    assert {name: guard.if_ for name, guard in guards.items()} == dict.fromkeys(
+        ('is_odd', 'is_long', 'is_late'), 'false'
+    )
     assert [line.split(': ', 2)[2] for line in exported.missing] == [
         "TypeError: argument of type 'int' is not iterable",
         '`lambda word: memory.words[word]` has no counterpart',
         '`before` is read before memory changes, and used after that',
+        'String should have at most 2000 characters',
         '`time` of an event, which expressions cannot see',
     ]

@@ -68,18 +68,18 @@ def difference_lines(difference: ShapeDifference) -> list[DifferenceLine]:
 
 def _chart_lines(difference: ShapeDifference) -> Iterator[DifferenceLine]:
     for change in difference.changes:
+        states: tuple[str, ...] = ()
         match change.field:
             case 'title':
-                words, states = f'The title is now “{change.new}” instead of “{change.old}”', ()
+                words = f'The title is now “{change.new}” instead of “{change.old}”'
             case 'initial':
                 words = f'The run now begins in {path_text(change.new)} instead of {path_text(change.old)}'
                 states = (str(change.new),)
-            case 'answer':
-                words, states = f'The result is now {change.new or "not named"}', ()
-            case 'caveat':
-                words, states = f'The caveat is now {change.new or "not named"}', ()
+            case 'answer' | 'caveat':
+                name = {'answer': 'result', 'caveat': 'caveat'}[change.field]
+                words = f'The {name} is now {change.new or "not named"}'
             case _:
-                words, states = f'The {change.field} on the run page changed', ()
+                words = f'The {change.field} on the run page changed'
         yield DifferenceLine(kind='changed', words=words, states=states)
 
 
@@ -92,8 +92,14 @@ def _state_lines(state: StateDifference, difference: ShapeDifference) -> Iterato
     if state.kind != 'changed':
         chart = difference.new if state.new else difference.old
         inside = sum(other.path.startswith(f'{state.path}.') for other in chart.states)
-        role = (state.new or state.old).role  # type: ignore[union-attr]  (one of them is there)
-        kind = ' with an agent' if role else f' with {count(inside, "state")} inside' if inside else ''
+        shape = chart.state(state.path)
+        kind = (
+            ' with an agent'
+            if shape and shape.role
+            else f' with {count(inside, "state")} inside'
+            if inside
+            else ''
+        )
         yield line(f'was {state.kind}{kind}', state.kind)
         return
     words = [text for change in state.changes if (text := _state_words(change))]

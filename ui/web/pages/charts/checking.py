@@ -53,7 +53,7 @@ class Places:
             if len(key.path) == 1:
                 starts[key.line] = ()
         if source:
-            starts |= {line: (path,) for path, line in reversed(source.states.items())}
+            starts |= {line: (path,) for path, line in reversed([*source.states.items()])}
             for edge in source.edges:
                 starts[edge.line] = tuple(f'{name}>{edge.dest or name}' for name in edge.sources)
         self._starts = sorted(starts.items())

@@ -145,9 +145,9 @@ class Changes:
             'State',
             __doc__='A state without an agent.',
             name=(str, NAME),
-            what=(_choice(KINDS), Field('waits', title='What it does', json_schema_extra={'labels': KINDS})),
+            what=(_choice(KINDS), Field('waits', title='What it does', json_schema_extra=_extra(labels=KINDS))),
             waits=(str, Field('', title='Waits for', description='The event that a person sends',
-                              json_schema_extra={'when': {'what': ['waits']}})),
+                              json_schema_extra=_extra(when={'what': ['waits']}))),
             **self._places(parent),
         )  # fmt: skip
         await ask_event('add state', model, add)
@@ -162,11 +162,11 @@ class Changes:
             'Agent',
             __doc__='A state in which an agent works.',
             name=(str, NAME),
-            role=(str, Field(min_length=1, title='Role', json_schema_extra={'suggestions': roles})),
+            role=(str, Field(min_length=1, title='Role', json_schema_extra=_extra(suggestions=roles))),
             instructions=(str, Field('', title='Instructions', description='Of the role, if it is new',
-                                     json_schema_extra={'multiline': True})),
+                                     json_schema_extra=_extra(multiline=True))),
             prompt=(str, Field(min_length=1, title='Task', description='A template: {{ memory.task }}',
-                               json_schema_extra={'multiline': True})),
+                               json_schema_extra=_extra(multiline=True))),
             **self._places(parent),
         )  # fmt: skip
         await ask_event('add agent', model, add)
@@ -178,11 +178,11 @@ class Changes:
             {'': 'Nowhere yet', **{path: path_text(path) for path in self._states()}},
         )
         fields: dict[str, Any] = {
-            'to': (_choice(dests), Field('', title='Leads to', json_schema_extra={'labels': dests}))
+            'to': (_choice(dests), Field('', title='Leads to', json_schema_extra=_extra(labels=dests)))
         }
         if len(parents) > 1:
             fields['parent'] = (
-                _choice(parents), Field(parent, title='Inside', json_schema_extra={'labels': parents})
+                _choice(parents), Field(parent, title='Inside', json_schema_extra=_extra(labels=parents))
             )  # fmt: skip
         return fields
 
@@ -199,10 +199,10 @@ class Changes:
             __doc__='A transition: what leads from one state to another.',
             trigger=(
                 str,
-                Field('done', min_length=1, title='Event', json_schema_extra={'suggestions': events}),
+                Field('done', min_length=1, title='Event', json_schema_extra=_extra(suggestions=events)),
             ),
-            source=(_choice(states), Field(first, title='From', json_schema_extra={'labels': states})),
-            dest=(_choice(states), Field(first, title='To', json_schema_extra={'labels': states})),
+            source=(_choice(states), Field(first, title='From', json_schema_extra=_extra(labels=states))),
+            dest=(_choice(states), Field(first, title='To', json_schema_extra=_extra(labels=states))),
             conditions=(list[str], Field([], title='Only if', description=GUARDS)),
         )
         await ask_event('add transition', model, add)
@@ -277,3 +277,8 @@ class Changes:
 
 def _choice(options: Mapping[str, str]) -> Any:
     return Literal[tuple(options)]
+
+
+def _extra(**more: Any) -> Any:
+    """Return what the schema of a field has beyond its type: `labels`, `suggestions`, `multiline`, `when`."""
+    return more

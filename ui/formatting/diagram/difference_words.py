@@ -148,11 +148,11 @@ def _edge_lines(edge: EdgeDifference) -> Iterator[DifferenceLine]:
     shape = edge.new or edge.old
     if shape is None:
         return
-    name = edge_name(shape)
+    subject = edge_text(edge_name(edge.old if edge.old and edge.is_redirected else shape))
     names = tuple(dict.fromkeys(edge_name(item) for item in (edge.new, edge.old) if item is not None))
 
     def line(words: str) -> DifferenceLine:
-        return DifferenceLine(kind=edge.kind, subject=edge_text(name), words=words, edges=names, of=edge)
+        return DifferenceLine(kind=edge.kind, subject=subject, words=words, edges=names, of=edge)
 
     if edge.kind != 'changed':
         yield line(f'was {edge.kind}, {_when(shape)}')
@@ -168,7 +168,7 @@ def _edge_words(edge: EdgeDifference) -> Iterator[str]:
     if old is None or new is None:
         return
     if 'dest' in changed:
-        yield f'led to {path_text(old.dest) or "nowhere"} before'
+        yield f'now leads to {path_text(new.dest) or "nowhere"}'
     if 'trigger' in changed:
         yield f'is now taken on {_event(new)} instead of {_event(old)}'
     if 'conditions' in changed or 'unless' in changed:

@@ -48,6 +48,7 @@ class Places:
         """The paths of the states that the text has."""
         self.roles = names_in(keys, 'roles')
         self.inputs = names_in(keys, 'inputs')
+        self.guards = names_in(keys, 'guards')
         starts: dict[int, tuple[str, ...]] = {}
         for key in keys:
             if len(key.path) == 1:

@@ -74,7 +74,9 @@ class Changes:
         yield MenuEntry('trending_flat', 'Add transition from here…', partial(self._add_edge, path))
         if self._holds_states(path):
             yield from list(self.chart_entries(path))[:2]
-        yield MenuEntry('edit', 'Rename…', partial(self._rename, path))
+        yield MenuEntry('edit', 'Rename…', partial(self._rename, 'state', path))
+        if role := self._role(path):
+            yield MenuEntry('edit', f'Rename the role {role}…', partial(self._rename, 'role', role))
         yield MenuEntry('schedule', 'Time limit…', partial(self._limit, path))
         delete = DeleteState(state=StatePath(path))
         yield MenuEntry(
@@ -85,6 +87,9 @@ class Changes:
         for edge in edges[:MAX_EDGES]:
             which = f' ({edge.trigger.replace("_", " ")})' if len(edges) > 1 else ''
             yield MenuEntry('rule', f'Change guard…{which}', partial(self._change_guard, edge))
+            for guard in (*edge.conditions, *edge.unless):
+                if guard in self._checked().places.guards:
+                    yield MenuEntry('edit', f'Rename {guard}…', partial(self._rename, 'guard', guard))
             delete = DeleteEdge(
                 trigger=edge.trigger, source=edge.source, dest=edge.dest, number=self._number(edge)
             )
@@ -126,6 +131,12 @@ class Changes:
         shape = self._checked().shape
         state = shape.state(path) if shape else None
         return bool(state and not state.role and state.kind in ('compound', 'parallel'))
+
+    def _role(self, path: str) -> str:
+        """Return the role of an agent that the text declares; '' for other states."""
+        shape = self._checked().shape
+        state = shape.state(path) if shape else None
+        return state.role if state and state.role in self._checked().places.roles else ''
 
     def _parents(self) -> dict[str, str]:
         return {
@@ -208,15 +219,15 @@ class Changes:
         )
         await ask_event('add transition', model, add)
 
-    async def _rename(self, path: str) -> None:
+    async def _rename(self, what: Literal['state', 'role', 'guard'], old: str) -> None:
         async def rename(values: dict[str, Any]) -> None:
-            await self.apply(Rename(what='state', old=path, new=values['new']))
+            await self.apply(Rename(what=what, old=old, new=values['new']))
 
-        old = path.rpartition('.')[2]
+        name = old.rpartition('.')[2]
         model = create_model(
             'Name',
-            __doc__=f'Renames {path_text(path)} everywhere: transitions, guards, stubs and templates.',
-            new=(str, Field(old, min_length=1, max_length=60, title='Name')),
+            __doc__=f'Renames {path_text(old)} everywhere: in transitions, guards, stubs and templates.',
+            new=(str, Field(name, min_length=1, max_length=60, title='Name')),
         )
         await ask_event('rename', model, rename)
 

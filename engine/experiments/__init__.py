@@ -2,9 +2,18 @@
 
 from engine.experiments.answer.records import Answer, VariantComparison, VariantSummary
 from engine.experiments.answer.words import figures, plain
-from engine.experiments.datasets import Case, export_csv, export_json_lines, import_cases
-from engine.experiments.files import SAMPLE, read_experiment
+from engine.experiments.datasets import (
+    Case,
+    ImportedCases,
+    TableProblem,
+    case_of,
+    export_csv,
+    export_json_lines,
+    import_cases,
+)
+from engine.experiments.files import SAMPLE, ExperimentFile, read_experiment
 from engine.experiments.library import DatasetInfo, UnknownDataset
+from engine.experiments.marking import Pairing
 from engine.experiments.planning import Plan, change_between, launch_of
 from engine.experiments.records import (
     MAX_SCORERS,
@@ -12,6 +21,7 @@ from engine.experiments.records import (
     Cell,
     Direction,
     Experiment,
+    Mark,
     Score,
     ScorerSpec,
     UnknownExperiment,
@@ -30,15 +40,21 @@ __all__ = [
     'DatasetInfo',
     'Direction',
     'Experiment',
+    'ExperimentFile',
+    'ImportedCases',
+    'Mark',
+    'Pairing',
     'Plan',
     'Score',
     'Scorer',
     'ScorerSpec',
+    'TableProblem',
     'UnknownDataset',
     'UnknownExperiment',
     'Variant',
     'VariantComparison',
     'VariantSummary',
+    'case_of',
     'change_between',
     'export_csv',
     'export_json_lines',

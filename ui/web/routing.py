@@ -22,9 +22,19 @@ def compare_path(a: str, b: str, at: int | None = None) -> str:
     return f'/compare?a={a}&b={b}{"" if at is None else f"&at={at}"}'
 
 
-def launch_path(pattern: str, task: str = '', *, version: str = '') -> str:
-    """Return the path of a pattern's launch form, with a task filled in, or of an earlier version."""
-    return with_query(f'/launch/{quote(pattern, safe="")}', task=task, version=version)
+AUTHOR = 'author'
+"""The pattern whose agent writes charts."""
+DESCRIBE = 'Describe a workflow'
+CHANGE = 'Change the workflow'
+"""What leads to its form."""
+
+
+def launch_path(pattern: str, task: str = '', *, version: str = '', **fields: str) -> str:
+    """Return the path of a pattern's launch form, with a task and other fields filled in.
+
+    A `version` is for an earlier one of the pattern.
+    """
+    return with_query(f'/launch/{quote(pattern, safe="")}', task=task, version=version, **fields)
 
 
 def tool_path(tool: str) -> str:
@@ -50,6 +60,11 @@ def chart_path(chart: str, version: str = '', **query: str) -> str:
 def difference_path(chart: str, old: str = '', new: str = '') -> str:
     """Return the path of the page that compares two versions of a chart; by default, the newest two."""
     return with_query(f'/charts/{quote(chart, safe="")}/difference', **{'from': old, 'to': new})
+
+
+def experiment_path(*runs: str) -> str:
+    """Return the path of the form of an experiment whose variants are these runs, the first as the base."""
+    return with_query('/experiments/new', runs=','.join(runs))
 
 
 def show_address(path: str, *, add_history: bool = False) -> None:

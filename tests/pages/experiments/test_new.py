@@ -33,9 +33,7 @@ async def test_an_experiment_is_entered_estimated_confirmed_and_started(
     await see(pages, 'Score again', retries=30)
     (made,) = await conductor.experiments.list()
     assert made.name == 'Is a whisper worse?'
-    assert made.variants[1].change == {
-        'parameters': {'task': 'Whisper it'}
-    }
+    assert made.variants[1].change == {'parameters': {'task': 'Whisper it'}}
     assert made.scorers[0].settings == {'not_visited': ['around']}
 
 

@@ -24,6 +24,7 @@ def register(backend: Backend) -> None:
             Box('section', 'section', aria_labelledby='experiments'),
         ):
             with section_head('Experiments', 'experiments', tag='h1'):
+                text_link('/datasets', 'Datasets', 'small')
                 if is_permitted('experiments.add'):
                     text_link('/experiments/new', 'New experiment', 'btn primary', icon='add')
             listed = ExperimentList(backend)

@@ -19,11 +19,13 @@ from ui.web.components.forms.form import Form
 from ui.web.components.forms.record_form import form_model
 from ui.web.components.theme import button, text_notice
 from ui.web.components.widgets import Box, CachedElement, NativeSelect, Text, label
+from ui.web.pages.experiments.datasets.import_dialog import ImportTable
 from ui.web.pages.experiments.new.estimate import plan_sentences
 from ui.web.pages.experiments.new.scorers import ScorerList
 from ui.web.pages.experiments.new.variants import VariantList
 from ui.web.pages.shared.launching.budget_limits import BudgetLimits, budget_values
 from ui.web.pages.shared.launching.launch_choice import LaunchChoice
+from ui.web.permission import is_permitted
 
 SETTLE_SECONDS = 0.8
 """Seconds without a change before the estimate is worked out again."""
@@ -70,6 +72,10 @@ class NewExperiment:
                         self._split = NativeSelect({'': 'All cases'}, value='', on_change=self._on_edit)
                         label('Split', self._split).move(target_index=0)
                 self._about = Text('p', '', 'muted small')
+                if is_permitted('datasets.save'):
+                    with Box():
+                        new_one = button('Import a table', icon='upload_file', kind='small')
+                        new_one.on('click', self._import)
                 self._problem_of_dataset = Text('p', '', 'problem', role='alert')
             with _section('How cases are run', 'The same in all variants, apart from what they change.'):
                 self._base = LaunchChoice(
@@ -109,6 +115,11 @@ class NewExperiment:
 
     async def load(self) -> None:
         """Offer the datasets, and work out the first estimate."""
+        await self._offer(self._draft.dataset)
+        self._on_edit()
+
+    async def _offer(self, chosen: str) -> None:
+        """Offer the datasets, and choose one; if there is only one, that one."""
         try:
             datasets = await self._backend().datasets.list()
         except EngineError as error:
@@ -118,10 +129,14 @@ class NewExperiment:
         self._dataset.set_options(
             {'': CHOOSE if datasets else 'No dataset yet'} | {item.id: item.name for item in datasets}
         )
-        chosen = self._draft.dataset or (datasets[0].id if len(datasets) == 1 else '')
+        if not chosen and len(datasets) == 1:
+            chosen = datasets[0].id
         if chosen in self._datasets:
             self._dataset.set_value(chosen)
-        self._on_edit()
+
+    async def _import(self) -> None:
+        if saved := await ImportTable(self._backend).ask():
+            await self._offer(saved.id)
 
     def _given_elsewhere(self) -> set[str]:
         """Return the parameters that every case gives, and the options that experiments set themselves."""

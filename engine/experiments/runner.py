@@ -21,8 +21,9 @@ from engine.errors import (
 from engine.experiments.answer import CellResult, Design, EarlyStop, Measure
 from engine.experiments.host import Desk, Host
 from engine.experiments.planning import PlannedRun, Planner
-from engine.experiments.records import Cell, Experiment, Score, cell_id
+from engine.experiments.records import Cell, Experiment, Mark, Score, cell_id
 from engine.experiments.scorers import Scorer, read_scorers, score_run
+from engine.experiments.scorers.people import People
 from engine.experiments.store import ExperimentStore
 from engine.records import RunId, Status
 
@@ -77,6 +78,7 @@ class Runner:
         self._cases = {case.id: case for case in planner.cases}
         self._waiting: dict[tuple[str, int], set[str]] = {}
         """Cells that wait for the run of the first variant, by case and repeat."""
+        self._marks: dict[str, list[Mark]] | None = None
         self._spent = Spent()
         self._early = EarlyStop(design_of(self.experiment, len(planner.cases)))
         self._changed = 0.0
@@ -239,7 +241,7 @@ class Runner:
                 cell_id(cell.experiment, cell.case, self.experiment.variants[0].name, cell.repeat)
             )
             other = first if self._comparing and first and first.state != 'running' and first.run else None
-            marks = tuple(await self._store.marks_of(cell))
+            marks = await self._marks_of(cell)
             try:
                 evidence = await self._desk.evidence(
                     cell,
@@ -256,6 +258,19 @@ class Runner:
         )
         self._weigh(scored)
         return scored
+
+    async def _marks_of(self, cell: Cell) -> tuple[Mark, ...]:
+        """Return people's marks of a run; while all are scored again, as they were at the start of that."""
+        if not any(isinstance(scorer, People) for scorer in self._scorers.values()):
+            return ()
+        if self.experiment.state != 'scoring':
+            return tuple(await self._store.marks_of(cell))
+        if self._marks is None:
+            self._marks = {}
+            for mark in await self._store.marks.list(about=self.experiment.id):
+                for marked in filter(None, (mark.cell, mark.over)):
+                    self._marks.setdefault(marked, []).append(mark)
+        return tuple(self._marks.get(cell.id, ()))
 
     async def _score_those_waiting(self, cell: Cell) -> None:
         """Score the runs that wait for this one: it is what they are compared with."""

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Final
 
 from engine.errors import (
     EngineError,
@@ -36,9 +37,12 @@ MIN_TICK = 1e-6
 """By how much cursors of changes differ at least, in seconds."""
 
 
+NEVER_JUDGED: Final = Cell(id='', experiment='', case='', variant='', repeat=1, run=RunId(''))
+
+
 @dataclass(slots=True)
 class Spent:
-    """What all runs of an experiment have used."""
+    """What all runs of an experiment have used, those of judges included."""
 
     tokens: int = 0
     dollars: float = 0.0
@@ -50,6 +54,11 @@ class Spent:
             self.tokens += cell.tokens
             self.dollars += cell.dollars or 0.0
             self.seconds += cell.seconds
+
+    def add_judges(self, cell: Cell, before: Cell) -> None:
+        """Count the runs that have judged a run, less those of the last time."""
+        self.tokens += cell.judge_tokens - before.judge_tokens
+        self.dollars += (cell.judge_dollars or 0.0) - (before.judge_dollars or 0.0)
 
 
 class Runner:
@@ -120,6 +129,7 @@ class Runner:
             self._changed = max(self._changed, cell.changed)
             if cell.state != 'running':
                 self._spent.add(cell)
+                self._spent.add_judges(cell, NEVER_JUDGED)
             if self._is_done(cell):
                 self._weigh(cell)
 
@@ -253,9 +263,19 @@ class Runner:
                 scores = await score_run(self._scorers, evidence)
             except UnknownRun as error:
                 scores = {name: Score(reason=str(error)) for name in self._scorers}
+        judged = [await self._host.info(run) for score in scores.values() for run in score.runs]
+        costs = [info.usage.cost for info in judged]
         scored = await self._write(
-            replace(cell, state='scored', scores=scores, scored_by=self.experiment.digest)
+            replace(
+                cell,
+                state='scored',
+                scores=scores,
+                scored_by=self.experiment.digest,
+                judge_tokens=sum(info.usage.total for info in judged),
+                judge_dollars=None if None in costs else sum(cost or 0.0 for cost in costs),
+            )
         )
+        self._spent.add_judges(scored, cell)
         self._weigh(scored)
         return scored
 

@@ -244,6 +244,8 @@ async def test_a_judge_scores_in_runs_of_its_own_that_anyone_can_read(compare: b
     read = [run for _, score in scores for run in score.runs]
     assert sorted(info.id for info in judged.runs) == sorted(read) and len(read) == (2 if compare else 4)
     assert not compare or {score.value for name, score in scores if name == 'as it is'} == {0.5}
+    used = sum(info.usage.total for info in judged.runs)
+    assert sum(cell.judge_tokens for cell in result.cells) == used > 0
     assert {'judge', f'experiment:{result.experiment.id}'} == {
         tag for info in judged.runs for tag in info.tags
     }

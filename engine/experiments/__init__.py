@@ -1,11 +1,11 @@
 """Experiments: which variant of a workflow is better on a dataset, and whether that is true."""
 
-from engine.experiments.answer.records import Answer, Comparison, VariantSummary
+from engine.experiments.answer.records import Answer, VariantComparison, VariantSummary
 from engine.experiments.answer.words import figures, plain
 from engine.experiments.datasets import (
     Case,
-    Imported,
-    Problem,
+    ImportedCases,
+    TableProblem,
     case_of,
     export_csv,
     export_json_lines,
@@ -13,7 +13,7 @@ from engine.experiments.datasets import (
 )
 from engine.experiments.files import SAMPLE, ExperimentFile, read_experiment
 from engine.experiments.library import DatasetInfo, UnknownDataset
-from engine.experiments.marking import Agreement, Pairing
+from engine.experiments.marking import Pairing
 from engine.experiments.planning import Plan, change_between, launch_of
 from engine.experiments.records import (
     MAX_SCORERS,
@@ -34,26 +34,25 @@ __all__ = [
     'MAX_SCORERS',
     'MAX_VARIANTS',
     'SAMPLE',
-    'Agreement',
     'Answer',
     'Case',
     'Cell',
-    'Comparison',
     'DatasetInfo',
     'Direction',
     'Experiment',
     'ExperimentFile',
-    'Imported',
+    'ImportedCases',
     'Mark',
     'Pairing',
     'Plan',
-    'Problem',
     'Score',
     'Scorer',
     'ScorerSpec',
+    'TableProblem',
     'UnknownDataset',
     'UnknownExperiment',
     'Variant',
+    'VariantComparison',
     'VariantSummary',
     'case_of',
     'change_between',

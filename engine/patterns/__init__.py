@@ -1,5 +1,6 @@
 """Workflow patterns, one folder each, and their shared parts."""
 
+from engine.patterns.author.records import ChartDraft
 from engine.patterns.competition.merging import Conflict
 from engine.patterns.competition.records import Candidate, Ranking, Suite, Version
 from engine.patterns.competition.vote import Ballot
@@ -46,6 +47,7 @@ __all__ = [
     'BlogOrchestratorAgent',
     'BurnDown',
     'Candidate',
+    'ChartDraft',
     'Choice',
     'CodeReview',
     'CollaborationResult',

@@ -22,9 +22,19 @@ def compare_path(a: str, b: str, at: int | None = None) -> str:
     return f'/compare?a={a}&b={b}{"" if at is None else f"&at={at}"}'
 
 
-def launch_path(pattern: str, task: str = '', *, version: str = '') -> str:
-    """Return the path of a pattern's launch form, with a task filled in, or of an earlier version."""
-    return with_query(f'/launch/{quote(pattern, safe="")}', task=task, version=version)
+AUTHOR = 'author'
+"""The pattern whose agent writes charts."""
+DESCRIBE = 'Describe a workflow'
+CHANGE = 'Change the workflow'
+"""What leads to its form."""
+
+
+def launch_path(pattern: str, task: str = '', *, version: str = '', **fields: str) -> str:
+    """Return the path of a pattern's launch form, with a task and other fields filled in.
+
+    A `version` is for an earlier one of the pattern.
+    """
+    return with_query(f'/launch/{quote(pattern, safe="")}', task=task, version=version, **fields)
 
 
 def tool_path(tool: str) -> str:

@@ -5,7 +5,7 @@ All of this blocks: call it in a thread.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,15 +13,20 @@ from engine.charts import ChartPattern, ChartSource, load_chart
 from engine.charts.format import State
 from engine.errors import InvalidInput
 from engine.models.protocol import Model
-from engine.operations.rehearsal import Finding, Means, rehearse
+from engine.operations.rehearsal import Finding, Level, Means, Unbounded, rehearse
 from engine.operations.rehearsal.simulator import Simulator, with_examples
 from engine.patterns.author.records import Found, Worst
+from engine.records import StatePath, StateShape
+from engine.records.shape import ancestry, parent_of
 from engine.runtime.stubs import all_stubbed, check_stubs
 from engine.statechart.pattern import Pattern
+from engine.statechart.shape_builder import walk
 from engine.tools.protocol import Tool
 
 MAX_PLAYS = 5
 """Maximum number of scenarios of a draft that are tried."""
+MAX_LISTED = 12
+"""Maximum number of allowed tools that a finding lists."""
 UNREAD = 'unused-memory'
 """A finding that is untidy and harms no run."""
 
@@ -64,7 +69,7 @@ def check(text: str, gate: Gate) -> Checked:
     most = rehearsal.cost.most
     found = [
         *_foreign_tools(pattern, gate),
-        *(_located(finding, pattern.source) for finding in rehearsal.findings),
+        *(_located(finding, pattern.source) for finding in _own(rehearsal.findings, workflow)),
         *_endless(rehearsal.cost.unbounded, pattern.source),
         *_stub_problems(pattern, workflow),
     ]
@@ -122,11 +127,16 @@ def _play(
     if moment.ending:
         return ending, f'the run fails: {moment.reason or "it ends in " + ", ".join(moment.active)}'
     states = simulator.chart.states
-    waits = [path for path in moment.active if states[path].waits]
-    own = [path for path in waits if path.rpartition('.')[2] not in ('approving', 'asking')]
-    if own:
-        return f'a simulated run waits for a person in {", ".join(own)} after {steps} steps', ''
+    waiting = [path for path in moment.active if states[path].waits and not _is_agents(path, states)]
+    if waiting:
+        return f'a simulated run waits for a person in {", ".join(waiting)} after {steps} steps', ''
     return ending, stopped
+
+
+def _is_agents(path: StatePath, states: Mapping[StatePath, StateShape]) -> bool:
+    """Return whether a state is one of those inside an agent's."""
+    parent = states[path].parent
+    return bool(parent and states[parent].role)
 
 
 def _by_line(error: InvalidInput) -> Iterator[Found]:
@@ -137,14 +147,16 @@ def _by_line(error: InvalidInput) -> Iterator[Found]:
 
 def _foreign_tools(pattern: type[ChartPattern], gate: Gate) -> Iterator[Found]:
     """Find tools that are not allowed: no text of a request or a draft makes one so."""
+    names = sorted(gate.allowed)
+    more = f' and {len(names) - MAX_LISTED} more' if len(names) > MAX_LISTED else ''
+    listed = f'{", ".join(names[:MAX_LISTED]) or "none"}{more}'
     roles = ((f'roles.{name}.tools', role.tools) for name, role in pattern.file.roles.items())
-    for place, names in (*roles, *_tools_of_states(pattern.file.states, 'states')):
-        for number, name in enumerate(names):
+    for place, used in (*roles, *_tools_of_states(pattern.file.states, 'states')):
+        for number, name in enumerate(used):
             if name not in gate.allowed:
                 lines = pattern.source.lines
                 line = lines.get(f'{place}.{number}', lines.get(place, 0))
-                listed = ', '.join(sorted(gate.allowed)) or 'none'
-                yield Found(line=line, text=f'the tool {name!r} is not among those allowed: {listed}')
+                yield Found(line=line, text=f'the tool {name!r} is not allowed here; allowed: {listed}')
 
 
 def _tools_of_states(states: Mapping[str, State | None], at: str) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -157,6 +169,14 @@ def _tools_of_states(states: Mapping[str, State | None], at: str) -> Iterator[tu
         yield from _tools_of_states(state.parallel, f'{at}.{key}.parallel')
 
 
+def _own(findings: Iterable[Finding], workflow: Pattern) -> Iterator[Finding]:
+    """Leave out what holds for every agent: that its tools may ask people without a time limit."""
+    agents = {path for path, _, state in walk(workflow.chart_states()) if 'agent' in state}
+    for finding in findings:
+        if finding.level is not Level.NOTE or parent_of(finding.state) not in agents:
+            yield finding
+
+
 def _located(finding: Finding, source: ChartSource) -> Found:
     line: int | None = None
     if finding.edge:
@@ -164,7 +184,7 @@ def _located(finding: Finding, source: ChartSource) -> Found:
         origin, _, dest = rest.partition(' → ')
         line = source.edge_line(trigger, origin, dest)
     elif finding.state:
-        line = source.state_line(finding.state)
+        line = next(filter(None, map(source.state_line, ancestry(finding.state))), None)
     about = finding.edge or finding.state
     return Found(
         line=line or 0,
@@ -173,7 +193,7 @@ def _located(finding: Finding, source: ChartSource) -> Found:
     )
 
 
-def _endless(unbounded: Collection[Any], source: ChartSource) -> Iterator[Found]:
+def _endless(unbounded: Iterable[Unbounded], source: ChartSource) -> Iterator[Found]:
     """Find loops that may ask models for ever."""
     for reason in unbounded:
         if reason.figure == 'calls' and reason.edge:

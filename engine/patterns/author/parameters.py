@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
@@ -10,6 +10,9 @@ from engine.patterns.form_fields import LongText, task_field
 from engine.records.frozen import Form, Input
 
 Name = Annotated[str, Field(max_length=60)]
+
+
+LIMITS: dict[str, Any] = {'group': 'Limits'}
 
 
 class AuthorParameters(Form):
@@ -29,11 +32,15 @@ class AuthorParameters(Form):
     run: Name = Field(
         '', title='A run that went wrong', description='Its id; the author is told what happened in it'
     )
+    review: bool = Field(
+        True, title='Ask me before it is saved', description='You see the diagram, the cost and every change'
+    )
     tools: tuple[str, ...] = Field(
         (),
         max_length=100,
         title='Tools',
         description='What its agents may use; leave empty for all tools that need no approval',
+        json_schema_extra=LIMITS,
     )
     rounds: int = Field(
         3,
@@ -41,9 +48,7 @@ class AuthorParameters(Form):
         le=10,
         title='Corrections',
         description='How often a draft may go back for what is wrong in it',
-    )
-    review: bool = Field(
-        True, title='Ask me before it is saved', description='You see the diagram, the cost and every change'
+        json_schema_extra=LIMITS,
     )
 
 

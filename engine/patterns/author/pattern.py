@@ -7,7 +7,7 @@ from typing import Any
 from engine.agents.chart import agent
 from engine.agents.spec import Role
 from engine.patterns.author.parameters import INPUTS, WAIT_TEXTS, AuthorParameters
-from engine.patterns.author.records import AuthorMemory, Draft, Found, Worst
+from engine.patterns.author.records import AuthorMemory, ChartDraft, Found, Worst
 from engine.patterns.author.work import check_draft, read_answer, read_task, save_draft, try_draft
 from engine.records import Event
 from engine.runtime.activity import Activity
@@ -24,11 +24,14 @@ SECONDS = 120.0
 """Time for reading, checking, trying out and saving, each."""
 MAX_NAMED = 20
 """Maximum number of findings that the author is told at once."""
+MAX_IN_CAVEAT = 3
+"""Maximum number of them in the reason of a failed run."""
 
 
 class Author(Pattern):
     """Describe a workflow: an agent writes it as a chart, which is checked, tried out and shown to you."""
 
+    title = 'Workflow author'
     Parameters = AuthorParameters
     Memory = AuthorMemory
     family = 'Single agent with tools'
@@ -104,16 +107,16 @@ class Author(Pattern):
 
     def prompt_drafting(self, memory: AuthorMemory) -> str:
         """Return the author's task, or what is to be changed in the draft."""
-        draft = memory.draft
-        if draft is None:
+        if not memory.drafts:
             return memory.prompt
+        draft = memory.drafts[-1]
         parts = []
         if draft.by == 'person':
             parts.append(f'A person has edited the file. It is now:\n{as_data(draft.text, "chart")}')
-        serious = [f'- {found.sentence}' for found in draft.findings if found.is_serious]
-        if serious:
-            more = len(serious) - MAX_NAMED
-            parts.append('\n'.join(['The file is wrong:', *serious[:MAX_NAMED]]))
+        if draft.serious:
+            more = len(draft.serious) - MAX_NAMED
+            listed = (f'- {problem}' for problem in draft.serious[:MAX_NAMED])
+            parts.append('\n'.join(['The file is wrong:', *listed]))
             if more > 0:
                 parts.append(f'There are {more} more problems.')
         if memory.wish:
@@ -126,7 +129,7 @@ class Author(Pattern):
 
     def is_sound(self, memory: AuthorMemory, event: Event) -> bool:
         """The draft passes all checks, and its simulated runs end as they should."""
-        return bool(memory.drafts and memory.drafts[-1].sound)
+        return memory.sound
 
     def is_persons(self, memory: AuthorMemory, event: Event) -> bool:
         """A person has written the draft: what is wrong with it is theirs to mend."""
@@ -157,12 +160,12 @@ class Author(Pattern):
     def keep_draft(self, memory: AuthorMemory, event: Event) -> None:
         """Add the author's draft."""
         text, note = read_answer(str(event.data['text']))
-        self._add(memory, Draft(number=len(memory.drafts) + 1, text=text, by='author', note=note))
+        self._add(memory, ChartDraft(number=len(memory.drafts) + 1, text=text, by='author', note=note))
 
     def keep_rewrite(self, memory: AuthorMemory, event: Event) -> None:
         """Add the draft as a person has edited it."""
         text = str(event.data['text']).rstrip() + '\n'
-        self._add(memory, Draft(number=len(memory.drafts) + 1, text=text, by='person'))
+        self._add(memory, ChartDraft(number=len(memory.drafts) + 1, text=text, by='person'))
 
     def store_findings(self, memory: AuthorMemory, event: Event) -> None:
         """Store what was found in the draft."""
@@ -180,8 +183,9 @@ class Author(Pattern):
         """Store how its simulated runs ended."""
         draft, found = memory.drafts[-1], tuple(map(Found.model_validate, event.data['findings']))
         memory.drafts[-1] = draft.model_copy(
-            update={'findings': (*draft.findings, *found), 'tried': event.data['tried'], 'sound': not found}
+            update={'findings': (*draft.findings, *found), 'tried': event.data['tried']}
         )
+        memory.sound = memory.drafts[-1].sound
 
     def count_correction(self, memory: AuthorMemory, event: Event) -> None:
         """Send the draft back."""
@@ -217,12 +221,12 @@ class Author(Pattern):
 
     def note_failure(self, memory: AuthorMemory, event: Event) -> None:
         """Say why there is no chart: what failed, or what is still wrong."""
-        serious = (
-            [found.sentence for found in memory.draft.findings if found.is_serious] if memory.draft else []
-        )
         problem = event.data.get('error') or event.data.get('unfit')
-        memory.caveat = str(problem or '; '.join(serious) or f'{event.at} {event.name}')
+        found = memory.drafts[-1].serious if memory.drafts else []
+        more = f' and {len(found) - MAX_IN_CAVEAT} more' if len(found) > MAX_IN_CAVEAT else ''
+        still = f'still wrong: {"; ".join(found[:MAX_IN_CAVEAT])}{more}' if found else ''
+        memory.caveat = str(problem or still or f'{event.at} {event.name}')
 
-    def _add(self, memory: AuthorMemory, draft: Draft) -> None:
+    def _add(self, memory: AuthorMemory, draft: ChartDraft) -> None:
         memory.drafts.append(draft)
-        memory.answer = draft.text
+        memory.answer, memory.sound = draft.text, False

@@ -7,8 +7,11 @@ from typing import Literal
 from pydantic import Field
 
 from engine.records.frozen import FrozenModel
-from engine.records.jsonable import shorten
+from engine.records.jsonable import clip
 from engine.statechart.memory import Memory
+
+MAX_NOTE = 300
+"""Maximum characters of a version's note that is made of the request."""
 
 
 class Found(FrozenModel):
@@ -43,7 +46,7 @@ class Worst(FrozenModel):
     """The fewest model calls of a run in which nothing fails."""
 
 
-class Draft(FrozenModel):
+class ChartDraft(FrozenModel):
     """One version of the chart file."""
 
     number: int
@@ -57,8 +60,16 @@ class Draft(FrozenModel):
     worst: Worst | None = None
     tried: str = ''
     """How its simulated runs ended, in a sentence; '' if none was tried."""
-    sound: bool = False
-    """Whether it can be read, nothing serious was found, and its simulated runs end as they should."""
+
+    @property
+    def sound(self) -> bool:
+        """Whether it can be read, nothing serious was found, and its simulated runs end as they should."""
+        return bool(self.tried) and not self.serious
+
+    @property
+    def serious(self) -> list[str]:
+        """The findings for which it is sent back, each with its line."""
+        return [found.sentence for found in self.findings if found.is_serious]
 
 
 class AuthorMemory(Memory):
@@ -74,7 +85,9 @@ class AuthorMemory(Memory):
     rounds: int = 0
     prompt: str = ''
     """The agent's task."""
-    drafts: list[Draft] = Field(default_factory=list)
+    drafts: list[ChartDraft] = Field(default_factory=list)
+    sound: bool = False
+    """Whether the latest draft is."""
     corrections: int = 0
     """How often a draft was sent back for what was found in it."""
     wish: str = ''
@@ -94,11 +107,6 @@ class AuthorMemory(Memory):
     caveat: str = ''
 
     @property
-    def draft(self) -> Draft | None:
-        """The latest draft."""
-        return self.drafts[-1] if self.drafts else None
-
-    @property
     def version_note(self) -> str:
         """What is said about the version."""
-        return shorten(self.approval or self.request)
+        return clip(self.approval or ' '.join(self.request.split()), MAX_NOTE)

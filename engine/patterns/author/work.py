@@ -69,7 +69,6 @@ async def read_task(memory: AuthorMemory, activity: Activity) -> dict[str, Any]:
 
 async def check_draft(memory: AuthorMemory, activity: Activity) -> dict[str, Any]:
     """Return what is found in the latest draft."""
-    assert memory.draft
     services = activity.services
     gate = Gate(
         allowed=memory.tools,
@@ -77,7 +76,7 @@ async def check_draft(memory: AuthorMemory, activity: Activity) -> dict[str, Any
         models=services.models,
         tools=services.tools,
     )
-    checked = await asyncio.to_thread(check, memory.draft.text, gate)
+    checked = await asyncio.to_thread(check, memory.drafts[-1].text, gate)
     desk = _desk(activity)
     if checked.chart and (problem := await desk.objection(checked.chart, memory.base_version)):
         found = Found(line=1, text=f'`chart`: {problem}')
@@ -87,17 +86,15 @@ async def check_draft(memory: AuthorMemory, activity: Activity) -> dict[str, Any
 
 async def try_draft(memory: AuthorMemory, activity: Activity) -> dict[str, Any]:
     """Return how simulated runs of the latest draft end, and what is wrong with that."""
-    assert memory.draft
-    findings, tried = await asyncio.to_thread(simulate, memory.draft.text)
+    findings, tried = await asyncio.to_thread(simulate, memory.drafts[-1].text)
     return {'findings': to_jsonable(findings), 'tried': tried}
 
 
 async def save_draft(memory: AuthorMemory, activity: Activity) -> dict[str, Any]:
     """Save the latest draft; its version is '' if no charts are kept here. Raises `EngineError`."""
-    assert memory.draft
     version = await _desk(activity).save(
-        memory.draft.chart,
-        memory.draft.text,
+        memory.drafts[-1].chart,
+        memory.drafts[-1].text,
         base=memory.base_version,
         author=memory.approver or activity.run.author,
         note=memory.version_note,

@@ -23,7 +23,13 @@ async def test_a_pasted_table_becomes_a_dataset_without_its_wrong_rows(
     enter(pages, 'For the pattern', 'echo')
     with pages.client:
         labelled(pages, 'Table')[0].set_value(TABLE)
-    await see(pages, '2 cases, 2 with an expectation, and 1 problem.', 'must be true or false', 'Row 3, detour', retries=20)
+    await see(
+        pages,
+        '2 cases, 2 with an expectation, and 1 problem.',
+        'must be true or false',
+        'Row 3, detour',
+        retries=20,
+    )
     answer(pages, 'Save')
     await see(pages, 'Imported, without 1 row', retries=20)
     cases = await conductor.datasets.cases('Pasted')

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from engine.records import Shape, View
 from ui.formatting.results.blocks import Prose, Result
 from ui.formatting.results.contests import Times, read_podium, read_review, read_tally
+from ui.formatting.results.drafts import read_chart
 from ui.formatting.results.single_agents import read_findings, read_patch, read_piece
 from ui.formatting.results.teams import read_revisions, read_session, read_shares
 
@@ -23,6 +24,7 @@ KINDS: dict[str, Callable[[View, str, Times], Result]] = {
     'piece': read_piece,
     'patch': read_patch,
     'findings': read_findings,
+    'chart': read_chart,
 }
 """Reads each kind of result: from a run's memory, the field that the pattern names, and times."""
 

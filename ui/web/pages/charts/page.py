@@ -20,7 +20,7 @@ from ui.web.components.theme import button, frame, page_head
 from ui.web.components.widgets import Box, Text, text_link
 from ui.web.pages.shared.resource_list import Action, RowList
 from ui.web.permission import is_permitted
-from ui.web.routing import chart_path, launch_path, serve_page
+from ui.web.routing import AUTHOR, DESCRIBE, chart_path, launch_path, serve_page
 
 NAME = re.compile('[a-z][a-z0-9]*(-[a-z0-9]+)*')
 BLANK = 'A small example'
@@ -41,11 +41,13 @@ def register(backend: Backend) -> None:
 class ChartList(RowList):
     """The charts that are files."""
 
-    PART, TITLE, ICON = 'charts', 'Chart files', 'account_tree'
+    PART, TITLE, ID, ICON = 'charts', 'Chart files', 'chart-files', 'account_tree'
     EMPTY = 'No charts yet. A new one begins as a small example that runs.'
 
     @override
     def draw_controls(self) -> None:
+        if AUTHOR in self.backend().catalog.patterns:
+            text_link(launch_path(AUTHOR), DESCRIBE, 'btn', icon='auto_awesome')
         new = button('New chart', icon='add', kind='primary', requires='charts.save')
         new.on('click', self._create)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine import EngineError
 from engine.records import RunQuery
 from ui.app.backend import Backend
-from ui.web.components.theme import frame, notice, page_head, skip_link
+from ui.web.components.theme import frame, notice, page_head, section_head, skip_link
 from ui.web.components.widgets import Box, Text, text_link
 from ui.web.pages.home.ask import AskField
 from ui.web.pages.home.card import pattern_cards
@@ -21,7 +21,8 @@ from ui.web.pages.home.running import Running
 from ui.web.pages.shared.attention import AttentionFeed
 from ui.web.pages.shared.errors import draw_load_errors
 from ui.web.pages.shared.launching.samples import FIRST
-from ui.web.routing import serve_page
+from ui.web.permission import is_permitted
+from ui.web.routing import AUTHOR, DESCRIBE, add_place, launch_path, serve_page
 
 INVITATION = 'Pick a pattern and run a sample. No key, no setup, no cost.'
 
@@ -29,6 +30,11 @@ INVITATION = 'Pick a pattern and run a sample. No key, no setup, no cost.'
 def register(backend: Backend) -> None:
     """Serve the page."""
     attentions = AttentionFeed(backend)
+    add_place(
+        launch_path(AUTHOR),
+        DESCRIBE,
+        lambda: is_permitted('start') and AUTHOR in backend().catalog.patterns,
+    )
 
     @serve_page('/', 'Home')
     async def home() -> None:
@@ -57,7 +63,9 @@ def register(backend: Backend) -> None:
                     await ModelsCard(backend).load()
                     agents_card(backend)
             with Box('section', 'section', aria_labelledby='patterns') as patterns:
-                Text('h2', 'Patterns', id='patterns')
+                with section_head('Patterns', 'patterns'):
+                    if AUTHOR in backend().catalog.patterns:
+                        text_link(launch_path(AUTHOR), DESCRIBE, 'btn small', icon='auto_awesome')
                 pattern_cards(backend)
             for name, part in (
                 ('new run', new_run or target),

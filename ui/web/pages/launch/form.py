@@ -147,7 +147,7 @@ class LaunchForm:
         *,
         replay: bool = False,
         sample: str = '',
-        task: str = '',
+        given: Mapping[str, str] | None = None,
         model: str = '',
     ) -> None:
         """Offer samples and earlier inputs, restore the draft, draw the diagram.
@@ -156,11 +156,11 @@ class LaunchForm:
             earlier: an earlier run whose input is used.
             replay: whether to answer from its recording as well.
             sample: the name of a sample that is filled in.
-            task: a task to fill in; the form then starts from it, not from the draft.
+            given: texts to fill in; the form then starts from them, not from the draft.
             model: the model for all roles, in place of others.
         """
         # Before the first await, after which the page may be in use.
-        self._restore(earlier, replay=replay, task=task)
+        self._restore(earlier, replay=replay, given=given or {})
         for ready in samples(self._pattern):
             if ready.name == sample:
                 self._fill_from_sample(ready)
@@ -176,17 +176,16 @@ class LaunchForm:
         self._ready = True
         ui.timer(0.1, self._fields.models.load, once=True)
 
-    def _restore(self, earlier: RunInfo | None, *, replay: bool, task: str) -> None:
-        field = self._pattern.task_field() if task else ''
-        draft = {} if field else app.storage.user.get(self._draft_key, {}).get(self._pattern.name)
+    def _restore(self, earlier: RunInfo | None, *, replay: bool, given: Mapping[str, str]) -> None:
+        draft = {} if given else app.storage.user.get(self._draft_key, {}).get(self._pattern.name)
         if earlier is not None:
             self._fill_from_run(earlier, named=True)
             self._use_recording(earlier if replay else None)
         else:
             self._fields.fill(draft or {})
             self._debugging.fill((draft or {}).get('debugging', {}))
-        if field and earlier is None:
-            self._fields.parameters.set_values({field: task})
+        if given and earlier is None:
+            self._fields.parameters.set_values(given)
             self._fields.update_shape()
 
     async def _draw_pickers(self) -> None:
@@ -221,7 +220,7 @@ class LaunchForm:
         self._fields.parameters.set_values(sample.parameters)
         self._fields.update_shape()
         self._fields.models.fill_from_run(sample.models)
-        self._check_filled()
+        self._check_filled(sample.stubs)
 
     def _fill_from_run(self, info: RunInfo, *, named: bool = False) -> None:
         """Fill in everything an earlier run was started with; its title and tags only if `named`."""

@@ -19,7 +19,7 @@ from ui.web.routing import chart_path, serve_page, simulator_path, traffic_path
 def register(backend: Backend) -> None:
     """Serve the page; `?task=` fills in a task, `?again=` the input of a run; `?replay=` replays that run.
 
-    `?version=` is for an earlier version of the pattern.
+    Other texts are filled in by their names. `?version=` is for an earlier version of the pattern.
     """
 
     @serve_page('/launch/{pattern}')
@@ -50,10 +50,14 @@ def register(backend: Backend) -> None:
             earlier_version(pattern_class, version)
             launcher = LaunchForm(backend, pattern_class, version=version)
             query = request.query_params
+            asked = {field: task} if task and (field := pattern_class.task_field()) else {}
             await launcher.load(
                 again,
                 replay=bool(replay),
                 sample=query.get('sample', ''),
-                task=task,
+                given={
+                    **asked,
+                    **{name: query[name] for name in pattern_class.text_fields() if name in query},
+                },
                 model=query.get('model', ''),
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, Protocol, TypeVar, get_args
 
@@ -146,6 +146,8 @@ class Pane:
     """The faces of the page that show it."""
     panel: ClassVar[str] = ''
     """Its name in `Shape.panels` if it is only for patterns that ask for it."""
+    inputs: ClassVar[frozenset[str]] = frozenset()
+    """Triggers for which it has controls, so that the faces that show it need no button for them."""
 
     def __init__(self, page: RunPage) -> None:
         """Draw it."""
@@ -205,8 +207,6 @@ class Panel(Pane):
     """The title of its tab. In lower case, it ends the tab's address."""
     layout: ClassVar[str] = ''
     """`flat` if it scrolls its content itself."""
-    inputs: ClassVar[frozenset[str]] = frozenset()
-    """Triggers for which it has controls, so that the page needs no button for them."""
 
     @property
     def query(self) -> Mapping[str, str]:
@@ -264,6 +264,16 @@ class StripPart(Pane):
     place = 'strip'
     keeps_height: ClassVar[bool] = False
     """Whether the strip keeps its height while buttons beside this part come and go."""
+
+
+def handled_inputs(kinds: Iterable[type[Pane]], shape: Shape, faces: Collection[Face]) -> set[str]:
+    """Return the triggers for which panes of some patterns have controls, on each of the faces."""
+    return {
+        trigger
+        for kind in kinds
+        if kind.panel and kind.is_for(shape) and set(kind.faces).issuperset(faces)
+        for trigger in kind.inputs
+    }
 
 
 def pattern_panels(kinds: Iterable[type[Pane]], shape: Shape) -> list[type[Panel]]:

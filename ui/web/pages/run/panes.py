@@ -26,6 +26,7 @@ from ui.web.pages.run.panels.task_cards import TaskCards
 from ui.web.pages.run.player.player import Player
 from ui.web.pages.run.review.board import Board
 from ui.web.pages.run.review.candidates import Candidates
+from ui.web.pages.run.story.draft.card import DraftCard
 from ui.web.pages.run.story.result.card import ResultCard
 from ui.web.pages.run.story.story import StoryPane
 
@@ -33,7 +34,7 @@ PANES: tuple[type[Pane], ...] = (
     *(Header, ApprovalBar, BudgetBars, StatusStrip, StopBanner),
     *(DraftProgress, Phases),
     *(ChartPane, RunTabs, Inspector),
-    *(ResultCard, StoryPane),
+    *(ResultCard, DraftCard, StoryPane),
     *(PlanChecklist, TaskCards, StepNotes),
     # The tabs. Those that need the width of the page come right after the agents.
     *(AgentPanes, Board, Candidates, Transcript, Files),

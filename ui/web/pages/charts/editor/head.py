@@ -20,7 +20,7 @@ from ui.web.pages.charts.editor.conflict import Choice, ask_conflict
 from ui.web.pages.charts.editor.opening import Opened
 from ui.web.pages.charts.editor.versions import show_versions
 from ui.web.pages.charts.editor.view import EditorView
-from ui.web.routing import chart_path, launch_path, show_address, simulator_path
+from ui.web.routing import AUTHOR, chart_path, launch_path, show_address, simulator_path
 
 
 class EditorHead:
@@ -57,6 +57,9 @@ class EditorHead:
             restore.on('click', self._restore)
             return
         button('Simulate', icon='skip_next').on('click', partial(self._go, simulator_path(self._name)))
+        if AUTHOR in self._backend().catalog.patterns and (opened.base or opened.is_python):
+            change = button('Describe a change', icon='auto_awesome', requires='start')
+            change.on('click', partial(self._go, launch_path(AUTHOR, base=self._name)))
         run = button('Run', icon='play_arrow', requires='start')
         run.on('click', partial(self._go, launch_path(self._name)))
         if not opened.readonly:

@@ -11,7 +11,7 @@ from typing import BinaryIO, cast
 from nicegui.events import UploadEventArguments
 
 from engine import EngineError
-from engine.experiments import DatasetInfo, Imported, import_cases
+from engine.experiments import DatasetInfo, ImportedCases, import_cases
 from ui.app.backend import Backend
 from ui.formatting.steps import short_json
 from ui.formatting.values import as_sentence, capitalize, count
@@ -58,7 +58,7 @@ class ImportTable:
         self._backend, self._dataset = backend, dataset
         self._file: BinaryIO | None = None
         self._columns: dict[str, str] = {}
-        self._imported: Imported | None = None
+        self._imported: ImportedCases | None = None
         self._closing = ExitStack()
 
     async def ask(self) -> DatasetInfo | None:
@@ -136,7 +136,7 @@ class ImportTable:
             self._show_problem('')
             self._show_found(self._imported)
 
-    def _show_found(self, imported: Imported) -> None:
+    def _show_found(self, imported: ImportedCases) -> None:
         if not self._found.clear_if_changed(imported):
             return
         with self._found:
@@ -156,7 +156,7 @@ class ImportTable:
             if imported.cases:
                 _draw_preview(imported)
 
-    def _draw_columns(self, imported: Imported) -> None:
+    def _draw_columns(self, imported: ImportedCases) -> None:
         with Box('import-columns'):
             for column, target in imported.columns.items():
                 options = {
@@ -198,7 +198,7 @@ class ImportTable:
                 text_notice('fail', 'error_outline', problem)
 
 
-def _draw_preview(imported: Imported) -> None:
+def _draw_preview(imported: ImportedCases) -> None:
     names = list(dict.fromkeys(name for case in imported.cases[:MAX_PREVIEWED] for name in case.parameters))
     with Box('wide-table'), Box('table', 'table'):
         table_head(['Case', *names, 'Expected', 'Split', 'Tags'])

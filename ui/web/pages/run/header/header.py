@@ -23,7 +23,7 @@ from ui.web.pages.run.header.face_switch import FaceSwitch
 from ui.web.pages.run.header.input_requests import InputRequests
 from ui.web.pages.run.header.run_menu import RunMenu
 from ui.web.pages.run.header.title import RunTitle
-from ui.web.pages.run.pane import Face, Moment, Pane, RunPage, StripPart, pattern_panels
+from ui.web.pages.run.pane import FACES, Face, Moment, Pane, RunPage, StripPart, handled_inputs
 from ui.web.pages.shared.run.usage_table import UsageTable
 
 
@@ -175,18 +175,18 @@ class StatusStrip(Pane):
         super().__init__(page)
         info, shape = page.context.info, page.context.shape
         self._shape = shape
+        self._newest: Moment | None = None
         with Box('run-strip') as self._root:
             parts = page.draw('strip')
             with Box('strip-actions') as acts:
                 self._report = text_link(
                     f'/runs/{info.id}/report', 'Read report', 'btn small', icon='description'
                 )
-                handled = {name for kind in pattern_panels(page.kinds, shape) for name in kind.inputs}
+                handled = handled_inputs(page.kinds, shape, FACES)
                 self._input_requests = InputRequests(page.context.conductor, info, shape, handled)
             acts.set_visibility(bool(shape.field('report')) or self._input_requests.has_any)
-        # Shown from the start if it can ever be needed, so that the parts below do not move.
         may_ask = self._input_requests.has_any and not info.status.ended
-        self._root.set_visibility(bool(parts or shape.field('report')) or may_ask)
+        self._may_ask, self._has_more = may_ask, bool(parts or shape.field('report'))
         keeps_height = any(isinstance(part, StripPart) and part.keeps_height for part in parts)
         self._root.classes(
             'reserved' if may_ask and (keeps_height or not self._input_requests.has_seats) else ''
@@ -198,5 +198,15 @@ class StatusStrip(Pane):
         reported = bool(newest.memory.get(self._shape.field('report')))
         self._report.set_visibility(reported)
         set_class(self._root, 'reported', on=reported)
-        asking = self._input_requests.show(newest, may_control=moment.may_control)
-        set_class(self._root, 'asking', on=asking)
+        self._newest = moment
+        self.show_face(self.page.face)
+
+    @override
+    def show_face(self, face: Face) -> None:
+        handled = handled_inputs(self.page.kinds, self._shape, (face,))
+        # Shown from the start if it can ever be needed, so that the parts below do not move.
+        may_ask = self._may_ask and not self._input_requests.triggers <= handled
+        self._root.set_visibility(self._has_more or may_ask)
+        if moment := self._newest:
+            asking = self._input_requests.show(moment.newest, may_control=moment.may_control, handled=handled)
+            set_class(self._root, 'asking', on=asking)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Set
 from functools import partial
 
 from nicegui import ui
@@ -55,15 +55,25 @@ class InputRequests:
         return bool(self._buttons)
 
     @property
+    def triggers(self) -> Set[str]:
+        """The events that have a button."""
+        return self._buttons.keys()
+
+    @property
     def has_seats(self) -> bool:
         """Whether people can take seats in the run: then it asks only those who have."""
         return IN_PANES[0] in self._inputs
 
-    def show(self, view: View, *, may_control: bool) -> bool:
-        """Show the events accepted now, and return whether there are any; none unless `may_control`."""
+    def show(self, view: View, *, may_control: bool, handled: Collection[str] = ()) -> bool:
+        """Show the events accepted now, and return whether there are any; none unless `may_control`.
+
+        Those that are `handled` have better controls on the face of the page that is shown.
+        """
         open_ = may_control and not view.status.ended
         accepted = {
-            trigger for trigger in self._buttons if open_ and accepts_event(self._shape, view, trigger)
+            trigger
+            for trigger in self._buttons
+            if open_ and trigger not in handled and accepts_event(self._shape, view, trigger)
         }
         for trigger, request_button in self._buttons.items():
             request_button.set_visibility(trigger in accepted)

@@ -18,7 +18,7 @@ from ui.web.components.theme import button, empty_state, frame, origin_chip, pag
 from ui.web.components.widgets import Box, Text, text_link
 from ui.web.downloads import HARMLESS, attachment
 from ui.web.pages.run.header.input_requests import InputRequests
-from ui.web.pages.run.pane import pattern_panels
+from ui.web.pages.run.pane import FACES, handled_inputs, pattern_panels
 from ui.web.pages.run.panels.messages import messages_of
 from ui.web.pages.run.panels.plan import MARKS, PLAN, plan_steps, step_status
 from ui.web.pages.run.panes import PANES
@@ -88,7 +88,7 @@ def _draw(conductor: Conductor, info: RunInfo, shape: Shape, view: View, steps: 
         for origin in view.origins:
             origin_chip(origin)
         Box('grow', 'span')
-        handled = {name for kind in pattern_panels(PANES, shape) for name in kind.inputs}
+        handled = handled_inputs(PANES, shape, FACES)
         asks = InputRequests(conductor, info, shape, handled, on_sent=lambda: ui.navigate.to(run))
         asks.show(view, may_control=conductor.can_control(info.id))
         if text:

@@ -11,7 +11,10 @@ from ui.web.components.theme import button
 from ui.web.components.widgets import Box, text_link
 from ui.web.pages.run.pane import RunPage
 from ui.web.pages.shared.launching.rerun import retry
-from ui.web.routing import compare_path
+from ui.web.routing import AUTHOR, CHANGE, compare_path, launch_path
+
+MEND = 'Change what made this run fail.'
+"""What the author is asked, unless a person says more."""
 
 
 def draw_actions(page: RunPage, markdown: Callable[[], str]) -> None:
@@ -41,6 +44,10 @@ def draw_repairs(page: RunPage, failed_at: int, *, may_retry: bool) -> None:
         button(f'Go to step {failed_at}', kind='quiet small').on('click', lambda: page.seek(failed_at))
         if known:
             text_link(f'/runs/{run}/fork?at={max(failed_at - 1, 0)}', 'Fork before it', 'btn quiet small')
+            pattern = page.context.info.pattern
+            if AUTHOR in page.context.conductor.catalog.patterns and pattern != AUTHOR:
+                mend = launch_path(AUTHOR, MEND, base=pattern, run=run)
+                text_link(mend, CHANGE, 'btn quiet small')
         if known and may_retry:
             button('Retry', kind='small', icon='healing', requires='retry').on(
                 'click', lambda: retry(page.context.conductor, page.context.info)

@@ -4,6 +4,7 @@ from engine.agents.chart import agent
 from engine.agents.spec import Role
 from engine.configuration.catalog import Catalog
 from engine.errors import EngineError, EventRefused, InvalidInput, PatternError
+from engine.experiments import Case, Experiment, ScorerSpec, Variant, scorer
 from engine.host.clock import SimulatedClock
 from engine.host.syntax_trees import parse_in_turn
 from engine.operations.conductor import Conductor, RunHandle, RunResult
@@ -50,6 +51,12 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     # put agents to work in one call
     'AgentOrchestrator',
     'run_collaborative_task',
+    # compare workflows
+    'Experiment',
+    'Variant',
+    'ScorerSpec',
+    'Case',
+    'scorer',
     # common errors; the others are in `engine.errors`
     'EngineError',
     'EventRefused',

@@ -224,7 +224,9 @@ class State(Part):
     enter: Steps = Field((), description='Steps for when it is entered')
     exit: Steps = Field((), description='Steps for when it is left')
     on_step: Steps = Field((), description='Steps before every transition inside the agent')
-    within: float | Code | None = Field(None, description='Seconds it may last, or an expression of them')
+    within: Annotated[float, Field(le=10 * 366 * 86_400)] | Code | None = Field(
+        None, description='Seconds it may last, or an expression of them'
+    )
     seat: Seat | None = None
     waits: Short = Field('', description='What it waits for, from a person')
     caption: Short = ''

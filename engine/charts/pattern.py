@@ -79,6 +79,11 @@ class ChartPattern(Pattern, abstract=True):
             more = {'error': event.data.get('error'), 'attempt': event.attempt, 'role': self._role(event.at)}
             self.plan.on_retry.run(memory, self._evaluation({**values, **more}))
 
+    def all_roles(self) -> list[Role]:
+        """Return the chart's roles, in the file's order."""
+        roles = self.plan.build(self).roles
+        return [role for name, each in roles.items() for role in each if role.name == name]
+
     def _evaluation(self, values: Mapping[str, Any]) -> Evaluation:
         return Evaluation(Values({'parameters': self.parameters, **values}), {}, MAX_STEPS, MAX_ITEMS)
 
@@ -146,10 +151,10 @@ class _Loader:
         parameters = records.model('Parameters', file.parameters, ('parameters',), ChartForm, 'parameters')
         for name in file.records:
             records.record(name, ('records', name))
-        language = Language(file, memory, self._note)
+        language = Language(file, memory, parameters, self._note)
         language.define()
         steps = StepCompiler(language, self._tree.line)
-        states = StateCompiler(language, steps, AgentCompiler(steps, records.record))
+        states = StateCompiler(language, steps, records.record, AgentCompiler(steps))
         build_states = states.states(file.states, ('states',), ())
         build_edges = states.edges(file.transitions, ('transitions',), (), file.states)
         roles = self._roles(language, states)
@@ -173,7 +178,7 @@ class _Loader:
             reads=frozenset(language.reads),
             writes=frozenset(language.writes),
         )
-        digest = hashlib.sha256(self._text.encode()).hexdigest()[:12]
+        digest = hashlib.sha256(self._text.encode(errors='replace')).hexdigest()[:12]
         return {
             'name': file.chart,
             'version': digest,
@@ -214,17 +219,22 @@ class _Loader:
                     ('instructions', role.instructions),
                 )
             ]
-            builders.append((role, loop, parts))
+            builders.append((key, role, loop, parts))
 
-        def build(run: Build) -> dict[str, Role]:
-            roles: dict[str, Role] = {}
-            for role, loop, parts in builders:
+        def build(run: Build) -> dict[str, tuple[Role, ...]]:
+            roles: dict[str, tuple[Role, ...]] = {}
+            for key, role, loop, parts in builders:
+                if loop is not None:
+                    roles[key] = ()
                 items = [None] if loop is None else require_list(run.compute(loop[1], {}) or [])
                 for item in items[:MAX_ROLES]:
                     variables = {} if loop is None else {loop[0]: item}
                     name, title, instructions = (str(run.compute(part, variables)) for part in parts)
                     title = title or name.replace('_', ' ').replace('-', ' ').capitalize()
-                    roles[name] = Role(name=name, title=title, instructions=instructions, tools=role.tools)
+                    each = Role(name=name, title=title, instructions=instructions, tools=role.tools)
+                    roles[name] = (each,)
+                    if loop is not None:
+                        roles[key] = (*roles.get(key, ()), each)
             return roles
 
         return build

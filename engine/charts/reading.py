@@ -17,7 +17,7 @@ MAX_DEPTH = 40
 """Maximum depth of nested values in a chart file."""
 MAX_PROBLEMS = 50
 """Maximum number of problems that are named."""
-CONTROL = re.compile('[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]')
+CONTROL = re.compile('[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]')
 """Characters that no text of a chart holds."""
 IN_BRACES = ' (within braces, put a text with brackets, braces, commas or colons into quotes)'
 

@@ -1,13 +1,23 @@
 """Experiments: which variant of a workflow is better on a dataset, and whether that is true."""
 
-from engine.experiments.answer.records import Answer, Comparison, VariantSummary
+from engine.experiments.answer.records import Answer, VariantComparison, VariantSummary
 from engine.experiments.answer.words import figures, plain
-from engine.experiments.datasets import Case
+from engine.experiments.datasets import (
+    Case,
+    ImportedCases,
+    TableProblem,
+    case_of,
+    export_csv,
+    export_json_lines,
+    import_cases,
+)
 from engine.experiments.files import SAMPLE, ExperimentFile, read_experiment
 from engine.experiments.library import DatasetInfo, UnknownDataset
-from engine.experiments.marking import Agreement, Pairing
-from engine.experiments.planning import Plan
+from engine.experiments.marking import Pairing
+from engine.experiments.planning import Plan, change_between, launch_of
 from engine.experiments.records import (
+    MAX_SCORERS,
+    MAX_VARIANTS,
     Cell,
     Direction,
     Experiment,
@@ -17,31 +27,42 @@ from engine.experiments.records import (
     UnknownExperiment,
     Variant,
 )
-from engine.experiments.scorers import KINDS, scorer
+from engine.experiments.scorers import KINDS, Scorer, read_scorers, scorer
 
 __all__ = [
     'KINDS',
+    'MAX_SCORERS',
+    'MAX_VARIANTS',
     'SAMPLE',
-    'Agreement',
     'Answer',
     'Case',
     'Cell',
-    'Comparison',
     'DatasetInfo',
     'Direction',
     'Experiment',
     'ExperimentFile',
+    'ImportedCases',
     'Mark',
     'Pairing',
     'Plan',
     'Score',
+    'Scorer',
     'ScorerSpec',
+    'TableProblem',
     'UnknownDataset',
     'UnknownExperiment',
     'Variant',
+    'VariantComparison',
     'VariantSummary',
+    'case_of',
+    'change_between',
+    'export_csv',
+    'export_json_lines',
     'figures',
+    'import_cases',
+    'launch_of',
     'plain',
     'read_experiment',
+    'read_scorers',
     'scorer',
 ]

@@ -63,7 +63,7 @@ class Experiments:
     ) -> None:
         self._host, self._check, self._bound, self._is_alive = host, check, bound, is_alive
         self._store = ExperimentStore(host.journal.documents)
-        self.datasets = Library(host.journal.documents, host.clock)
+        self.datasets = Library(host.journal.documents, host.catalog, host.clock)
         self._marking = Marking(host, self._store, self.datasets)
         self._runners: dict[str, asyncio.Task[None]] = {}
         """The experiments that run in this process."""

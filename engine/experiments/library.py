@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from io import BytesIO
 from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter
 
+from engine.configuration.catalog import Catalog
 from engine.errors import EngineError, EntryChanged, InvalidInput
-from engine.experiments.datasets import MAX_CASES, Case
+from engine.experiments.datasets import MAX_CASES, Case, ImportedCases, import_cases
 from engine.experiments.records import MAX_CASE, digest_of
 from engine.host.clock import Clock
 from engine.journal.documents import Documents, Entry, EntryQuery
@@ -74,8 +77,8 @@ class DatasetInfo:
 class Library:
     """Datasets in a conductor's journal. Every method may raise `JournalError`."""
 
-    def __init__(self, documents: Documents, clock: Clock) -> None:
-        self._documents, self._clock = documents, clock
+    def __init__(self, documents: Documents, catalog: Catalog, clock: Clock) -> None:
+        self._documents, self._catalog, self._clock = documents, catalog, clock
         self._store = Store(documents, 'dataset', DatasetInfo, UnknownDataset, Columns(rank='created'))
 
     async def list(self) -> list[DatasetInfo]:
@@ -140,6 +143,19 @@ class Library:
                 )
             except EntryChanged:
                 continue
+
+    async def read_table(
+        self,
+        text: str,
+        *,
+        pattern: str = '',
+        columns: Mapping[str, str] | None = None,
+        preview: int = 0,
+    ) -> ImportedCases:
+        """Read cases from a table; nothing is saved. Raises `UnknownPattern`, `InvalidInput`."""
+        read = partial(import_cases, columns=columns, preview=preview)
+        kind = self._catalog.pattern(pattern) if pattern else None
+        return await asyncio.to_thread(read, BytesIO(text.encode(errors='replace')), pattern=kind)
 
     async def remove(self, dataset: str) -> None:
         """Remove a dataset with all its versions; experiments keep their results. Raises `UnknownDataset`."""

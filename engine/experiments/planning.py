@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final
+
+from pydantic_core import to_jsonable_python
 
 from engine.configuration.catalog import Catalog
 from engine.errors import InvalidInput
 from engine.experiments.datasets import Case
 from engine.experiments.records import Cell, Experiment, Variant, cell_id, digest_of
-from engine.records import Launch, RunId
+from engine.records import Budget, Launch, RunId
 from engine.records.run_info import MAX_TAG, MAX_TAGS, MAX_TITLE
 
 MERGED: Final = ('parameters', 'models', 'effort', 'instructions', 'tools', 'stubs')
@@ -62,6 +64,20 @@ def launch_of(base: Launch, variant: Variant) -> Launch:
     return base.change(values)
 
 
+def change_between(base: Launch, launch: Launch) -> dict[str, Any]:
+    """Return the change of a variant that makes `launch` of `base`: what it gives that the base does not."""
+    change: dict[str, Any] = {}
+    for item in fields(Launch):
+        before, after = getattr(base, item.name), getattr(launch, item.name)
+        if item.name in OWN or after == before:
+            continue
+        if item.name in MERGED:
+            after = {key: value for key, value in after.items() if key not in before or before[key] != value}
+        if after != {}:
+            change[item.name] = asdict(after) if isinstance(after, Budget) else after
+    return change
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRun:
     """A run of an experiment to come."""
@@ -89,6 +105,7 @@ class Planner:
     def __init__(self, experiment: Experiment, cases: Sequence[Case], catalog: Catalog) -> None:
         self.experiment, self.cases, self._catalog = experiment, cases, catalog
         self._launches: dict[str, Launch] = {}
+        self._default_parameters: dict[tuple[str, str], Mapping[str, Any]] = {}
         problems: dict[str, str] = {}
         for place, variant in enumerate(experiment.variants):
             at = f'variants.{place}'
@@ -184,7 +201,7 @@ class Planner:
         """Return by variant the digests of what decides its runs, by part."""
         return {
             name: {
-                **{part: digest_of(value) for part, value in _deciding(launch).items()},
+                **{part: digest_of(value) for part, value in self._deciding(launch).items()},
                 'version': launch.version,
                 'cases': self.experiment.version,
             }
@@ -192,19 +209,30 @@ class Planner:
         }
 
     def _fingerprint(self, launch: Launch, repeat: int) -> str:
-        return digest_of(_deciding(launch), launch.version, repeat)
+        return digest_of(self._deciding(launch), launch.version, repeat)
 
+    def _deciding(self, launch: Launch) -> dict[str, Any]:
+        """Return what of a launch decides what its run does; a default is the same if it is given."""
+        return {
+            'pattern': launch.pattern,
+            'parameters': {**self._defaults(launch.pattern, launch.version), **launch.parameters},
+            'models': dict(launch.models),
+            'seed': launch.seed,
+            'budget': launch.budget and asdict(launch.budget),
+            **{name: value for name, value in launch.options.items() if name != 'record'},
+        }
 
-def _deciding(launch: Launch) -> dict[str, Any]:
-    """Return what of a launch decides what its run does."""
-    return {
-        'pattern': launch.pattern,
-        'parameters': dict(launch.parameters),
-        'models': dict(launch.models),
-        'seed': launch.seed,
-        'budget': launch.budget and asdict(launch.budget),
-        **{name: value for name, value in launch.options.items() if name != 'record'},
-    }
+    def _defaults(self, pattern: str, version: str) -> Mapping[str, Any]:
+        key = (pattern, version)
+        if key not in self._default_parameters:
+            known = self._catalog.pattern(pattern, version).Parameters.model_fields
+            defaults = {
+                name: item.get_default(call_default_factory=True)
+                for name, item in known.items()
+                if not item.is_required()
+            }
+            self._default_parameters[key] = to_jsonable_python(defaults, fallback=str)
+        return self._default_parameters[key]
 
 
 def changes_since(before: Mapping[str, Mapping[str, str]], now: Planner) -> dict[str, tuple[str, ...]]:

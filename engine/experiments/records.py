@@ -35,7 +35,7 @@ class UnknownExperiment(EngineError):
 class Variant:
     """A way to run the cases: the experiment's base with some fields changed."""
 
-    name: Name
+    name: Annotated[Name, Label('Name')]
     change: Mapping[str, Any] = field(default_factory=dict)
     """Fields of the launch that differ from the base; of those given by name or role, such as `parameters`
     and `models`, only the entries that differ."""
@@ -46,12 +46,14 @@ class Variant:
 class ScorerSpec:
     """A scorer with its settings; `engine.experiments.scorers` has the kinds."""
 
-    name: Name
+    name: Annotated[Name, Label('Name')]
     kind: Annotated[str, Field(max_length=50)]
     settings: Mapping[str, Any] = field(default_factory=dict)
-    better: Direction = 'higher'
+    better: Annotated[
+        Direction, Label('Better is', {'higher': 'A higher score', 'lower': 'A lower score'})
+    ] = 'higher'
     """Which scores are better."""
-    worth: Annotated[float, Field(gt=0)] | None = None
+    worth: Annotated[Annotated[float, Field(gt=0)] | None, Label('Smallest difference that matters')] = None
     """The smallest difference that matters; by default a twentieth of the scale."""
 
 
@@ -75,13 +77,13 @@ class Experiment:
     """What is compared: each with the first."""
     scorers: Annotated[tuple[ScorerSpec, ...], Field(min_length=1, max_length=MAX_SCORERS)]
     """How runs are scored; the first decides which variant is better."""
-    repeats: Annotated[int, Field(ge=1, le=MAX_REPEATS)] = 1
+    repeats: Annotated[int, Field(ge=1, le=MAX_REPEATS), Label('Repeats')] = 1
     """How often each variant runs each case."""
-    at_once: Annotated[int, Field(ge=1, le=MAX_AT_ONCE)] = 4
+    at_once: Annotated[int, Field(ge=1, le=MAX_AT_ONCE), Label('Runs at once')] = 4
     """How many of its runs are under way at the same time."""
     budget: Budget | None = None
     """Limits on all runs together: once one is reached, no more start."""
-    stop_early: StrictBool = False
+    stop_early: Annotated[StrictBool, Label('Stop early')] = False
     """Stop once a sequential test finds a variant better or worse than the first."""
     after: Annotated[str, Field(max_length=100)] = ''
     """An earlier experiment: what has not changed since is not run again."""

@@ -32,7 +32,7 @@ MAX_DEPTH = 30
 MAX_STEPS = 10_000
 """Maximum number of parts evaluated per result; an expression that needs more is aborted."""
 MAX_TEXT = 200_000
-"""Maximum number of characters of a text that a template gives."""
+"""Maximum number of characters that one evaluation writes."""
 MAX_ITEMS = 100_000
 """Maximum number of values these parts inspect: items of lists, fields of records, pieces of text."""
 
@@ -53,13 +53,19 @@ class Evaluation:
     left: int = MAX_STEPS
     items: int = MAX_ITEMS
     text: int = MAX_TEXT
-    """How many more characters a template may write."""
+    """How many more characters it may write."""
 
     def spend(self, count: int) -> None:
         """Count inspected values. Raises `EvaluationError` after `MAX_ITEMS`."""
         self.items -= count
         if self.items < 0:
             raise EvaluationError('it takes too long: it looks at too many items')
+
+    def write(self, count: int) -> None:
+        """Count characters that are written. Raises `EvaluationError` if they are too many."""
+        self.text -= count
+        if self.text < 0:
+            raise EvaluationError('it writes too much text')
 
 
 Part = Callable[[Evaluation], Any]

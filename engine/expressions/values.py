@@ -59,14 +59,19 @@ def _shallow(value: Any) -> int:
     return len(value) if isinstance(value, list | tuple | Mapping) else 0
 
 
-def _deep(value: Any, limit: int) -> int:
-    """Return the number of values in a value; stops counting above `limit`."""
+def deep_size(value: Any, limit: int) -> int:
+    """Return about how many characters a value has as text; stops counting above `limit`."""
+    return _deep(value, limit, 1)
+
+
+def _deep(value: Any, limit: int, unit: int = CHARACTERS_PER_VALUE) -> int:
+    """Return the number of values in a value, `unit` characters being one; stops counting above `limit`."""
     remaining, count = [value], 0
     while remaining and count <= limit:
         item = remaining.pop()
         count += 1
         if isinstance(item, str):
-            count += len(item) // CHARACTERS_PER_VALUE
+            count += len(item) // unit
         elif isinstance(item, BaseModel):
             remaining.extend(item.__dict__.values())
         elif isinstance(item, Mapping):

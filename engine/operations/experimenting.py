@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from pydantic import Field
 
 from engine.experiments.answer.records import Answer
-from engine.experiments.datasets import MAX_CASES, Case
+from engine.experiments.datasets import MAX_CASES, Case, ImportedCases
 from engine.experiments.experiments import CellPage
 from engine.experiments.library import DatasetInfo
 from engine.experiments.marking import Agreement, Pairing
@@ -21,6 +21,8 @@ from engine.operations.table import Role, operation
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+MAX_TABLE = 3_000_000
+"""Maximum number of characters of a table."""
 POLL_SECONDS = 0.25
 """Seconds between looks whether an experiment is over."""
 Id = Annotated[str, Field(max_length=200)]
@@ -61,6 +63,22 @@ class Datasets(Protocol):
     ) -> DatasetInfo:
         """Save cases as a version of a dataset, which is made if there is none of that name."""
 
+    @operation(Role.VIEWER, 'POST table', id='read_table')
+    async def read_table(
+        self,
+        text: Annotated[str, Field(max_length=MAX_TABLE, description='CSV, TSV or JSON lines.')],
+        *,
+        pattern: Annotated[
+            str, Field(max_length=200, description='The pattern whose parameters its columns are.')
+        ] = '',
+        columns: Annotated[
+            Mapping[str, str] | None,
+            Field(description='What columns are read as, where their names do not say it.'),
+        ] = None,
+        preview: Annotated[int, Field(ge=0, description='Read only so many cases; 0 reads all.')] = 0,
+    ) -> ImportedCases:
+        """Read cases from a table, and say what is wrong with it, row by row; nothing is saved."""
+
     @operation(Role.OPERATOR, 'DELETE datasets/{dataset}', id='remove_dataset')
     async def remove(self, dataset: Id) -> None:
         """Remove a dataset with all its versions; experiments keep their results."""
@@ -77,7 +95,7 @@ class Experimenting(Protocol):
     async def get(self, experiment: Id) -> Experiment:
         """Get an experiment: what it compares, and how far it is."""
 
-    @operation(Role.VIEWER, 'POST experiments/plan', id='plan_experiment')
+    @operation(Role.VIEWER, 'POST experiment-plan', id='plan_experiment')
     async def plan(self, experiment: Experiment) -> Plan:
         """Say how many runs and calls an experiment would make, at what cost, without starting it."""
 

@@ -147,6 +147,16 @@ PANELS: dict[str, dict[str, Verb | Noun]] = {
                 'remove': 'services.experiment:remove',
             },
         ),
+        'dataset': Noun(
+            'Manage the datasets, which have the cases of experiments.',
+            {
+                'import': 'services.dataset:import_file',
+                'list': 'services.dataset:list_datasets',
+                'show': 'services.dataset:show',
+                'export': 'services.dataset:export',
+                'remove': 'services.dataset:remove',
+            },
+        ),
         'test': Noun(
             'Save runs as tests, and check the patterns with them.',
             {'save': 'history.check:save', 'check': 'history.check:check'},

@@ -44,6 +44,8 @@ from ui.web.pages.charts.difference import page as difference
 from ui.web.pages.charts.editor import page as editor
 from ui.web.pages.compare import page as compare
 from ui.web.pages.experiments import page as experiments
+from ui.web.pages.experiments.datasets import page as datasets
+from ui.web.pages.experiments.new import page as new_experiment
 from ui.web.pages.fork import page as fork
 from ui.web.pages.fork.lineage import page as lineage
 from ui.web.pages.fork.regression_test import page as regression_test
@@ -89,6 +91,8 @@ PAGES = (
     compare,
     traffic,
     wall,
+    datasets,
+    new_experiment,  # before the page of an experiment, whose address would fit
     experiments,
     tools,
     inbox,

@@ -62,6 +62,11 @@ def difference_path(chart: str, old: str = '', new: str = '') -> str:
     return with_query(f'/charts/{quote(chart, safe="")}/difference', **{'from': old, 'to': new})
 
 
+def experiment_path(*runs: str) -> str:
+    """Return the path of the form of an experiment whose variants are these runs, the first as the base."""
+    return with_query('/experiments/new', runs=','.join(runs))
+
+
 def show_address(path: str, *, add_history: bool = False) -> None:
     """Show a path as the page's address, instead of the current one or as a new entry of the history."""
     method = 'pushState' if add_history else 'replaceState'

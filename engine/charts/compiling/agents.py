@@ -31,7 +31,8 @@ from engine.statechart.shape_builder import listify
 EVIDENCE = ('artifacts', 'text')
 """The names in a criterion of an agent's work."""
 Think = Callable[[CallbackContext, Activity], Awaitable[dict[str, Any]]]
-Roles = Mapping[str, Role]
+Roles = Mapping[str, tuple[Role, ...]]
+"""By name; and all roles that one of the file stands for, by its name there."""
 BuildAgent = Callable[[str, Roles, Any, Mapping[str, Any]], dict[str, Any]]
 """Builds an agent's state from its name, the roles, its time limit and the variables."""
 
@@ -72,6 +73,7 @@ class Cast:
     __name__ = 'cast'
 
     def __init__(self, role: Part, visit: Part, variables: Mapping[str, Any]) -> None:
+        self.__name__ = 'cast'
         self._role, self._visit, self._variables = role, visit, variables
 
     def __call__(self, scope: CallbackContext, event: Event) -> RoleAssignment:
@@ -86,14 +88,18 @@ class AgentCompiler:
 
     Args:
         steps: compiles its actions.
-        record: returns the record with a name, noting a place if there is none.
     """
 
-    def __init__(self, steps: StepCompiler, record: Callable[[str, Place], type[BaseModel]]) -> None:
-        self._language, self._steps, self._record = steps.language, steps, record
+    def __init__(self, steps: StepCompiler) -> None:
+        self._language, self._steps = steps.language, steps
 
     def compile(
-        self, state: State, path: Place, local: Local, actions: Mapping[str, Action | None]
+        self,
+        state: State,
+        path: Place,
+        local: Local,
+        actions: Mapping[str, Action | None],
+        output: type[BaseModel] | None,
     ) -> BuildAgent:
         """Return what builds the state."""
         language, spec = self._language, state.agent
@@ -113,7 +119,6 @@ class AgentCompiler:
         prompt = language.template(state.prompt, (*path, 'prompt'), local)
         cast = language.part(spec.cast or 'null', (*at, 'cast'), local)
         visit = language.part(spec.visit or '1', (*at, 'visit'), local)
-        output = self._record(state.output, (*path, 'output')) if state.output else None
         until = self._criteria(spec.until, (*at, 'until')) if spec.until else None
         retry = Retry(**spec.retry.model_dump()) if spec.retry else None
         seat = state.seat
@@ -132,7 +137,8 @@ class AgentCompiler:
 
         def build(name: str, roles: Roles, within: Any, variables: Mapping[str, Any]) -> dict[str, Any]:
             run = Evaluation(Values({}), dict(variables), MAX_STEPS, MAX_ITEMS)
-            wanted = [find_role(roles, str(compute(part, run)), name) for part in (several or [role])]
+            names = [str(compute(part, run)) for part in (several or [role])]
+            wanted = [role for each in names for role in find_roles(roles, each, name)]
             built = agent(
                 name,
                 wanted if several else wanted[0],
@@ -184,8 +190,8 @@ class AgentCompiler:
         return Criteria(**given, checks=tuple(checks))
 
 
-def find_role(roles: Roles, name: str, state: str) -> Role:
-    """Return the role with a name. Raises `PatternError`."""
+def find_roles(roles: Roles, name: str, state: str) -> tuple[Role, ...]:
+    """Return the role with a name, or all that it stands for. Raises `PatternError`."""
     if name not in roles:
         listed = ', '.join(roles) or 'none'
         raise PatternError('', f'there is no role {name!r}; available: {listed}', where=f'state {state!r}')

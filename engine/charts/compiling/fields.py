@@ -17,6 +17,7 @@ from engine.charts.format import ChartFile, FieldType
 from engine.charts.reading import Place
 from engine.expressions.compiler import Evaluation
 from engine.expressions.expression import compute
+from engine.expressions.values import EvaluationError
 from engine.records import Event
 from engine.records.frozen import Form, FrozenModel
 from engine.statechart.memory import Memory
@@ -77,7 +78,7 @@ class FieldTypes:
 
     def __init__(self, file: ChartFile, note: Note) -> None:
         self._file, self._note = file, note
-        self._language = Language(file, Memory, note)
+        self._language = Language(file, Memory, ChartForm, note)
         self._records: dict[str, type[BaseModel]] = {}
         self._open: list[str] = []
 
@@ -145,10 +146,14 @@ class FieldTypes:
         ]
 
         def check(record: Any) -> Any:
+            run = Evaluation(Values({'this': record}))
             for must, error in checks:
-                run = Evaluation(Values({'this': record}))
-                if not compute(must, run):
-                    raise ValueError(compute(error, run))
+                try:
+                    problem = '' if compute(must, run) else str(compute(error, run))
+                except EvaluationError as wrong:
+                    problem = str(wrong)
+                if problem:
+                    raise ValueError(problem)
             return record
 
         return check if checks else None

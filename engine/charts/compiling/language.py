@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
-from engine.charts.compiling.scope import NAMES
+from pydantic import BaseModel
+
+from engine.charts.compiling.kinds import problems_in
+from engine.charts.compiling.scope import DESIGN, NAMES
 from engine.charts.compiling.templates import compile_template, is_template
 from engine.charts.format import ChartFile
 from engine.charts.reading import Place
@@ -43,10 +47,13 @@ class Language:
     Args:
         file: the chart file.
         memory: its memory.
+        parameters: its parameters.
         note: notes what is wrong.
     """
 
-    def __init__(self, file: ChartFile, memory: type[Memory], note: Note) -> None:
+    def __init__(
+        self, file: ChartFile, memory: type[Memory], parameters: type[BaseModel], note: Note
+    ) -> None:
         self.file, self.memory, self.note = file, memory, note
         self.reads: set[str] = set()
         """The fields of memory that are read."""
@@ -55,6 +62,8 @@ class Language:
         self.used: set[str] = set()
         """The names that are used."""
         self.defined: dict[str, Defined] = {}
+        self.kinds: dict[str, Any] = {'memory': memory, 'parameters': parameters}
+        """The types of names, as far as they are known."""
 
     def expression(
         self, text: str, path: Place, local: Local = (), names: Names = tuple(NAMES)
@@ -65,7 +74,7 @@ class Language:
         except ExpressionError as error:
             self.note(path, str(error), error.line)
             return None
-        self._check(expression.tree, path, expression.fields)
+        self._check(expression.tree, path, names)
         self.used |= expression.names
         return expression
 
@@ -84,7 +93,7 @@ class Language:
             self.note(path, str(error), error.line)
             return nothing
         for tree in reader.trees:
-            self._check(tree, path, reader.compiler.fields)
+            self._check(tree, path, names)
         self.used |= reader.compiler.names
         return part
 
@@ -95,6 +104,14 @@ class Language:
             self.used = set()
             part = self.value(value, ('define', name))
             self.defined[name] = Defined(part, frozenset(self.used))
+
+    @contextmanager
+    def answering(self, record: type[BaseModel] | None) -> Iterator[None]:
+        """Take `output` for this record inside the block."""
+        if record is not None:
+            self.kinds['output'] = record
+        yield
+        self.kinds.pop('output', None)
 
     def _defined_for(self, names: Names) -> Mapping[str, Defined]:
         """Return the defined names that can be used beside these: they stand for parts of a run."""
@@ -147,19 +164,18 @@ class Language:
         named = self.file.guards.get(text.strip())
         return self.part(named.if_, ('guards', text.strip()), ()) if named else self.part(text, path, local)
 
-    def _check(self, tree: ast.expr, path: Place, fields: Mapping[str, int]) -> None:
-        """Note names that are not there, as far as they can be known."""
-        known = self.memory.model_fields
-        for name, column in fields.items():
-            self.reads.add(name)
-            if name not in known:
-                where = f'column {column}: ' if column else ''
-                listed = ', '.join(known) or 'none'
-                self.note(path, f'{where}memory has no field {name!r}; available: {listed}')
+    def _check(self, tree: ast.expr, path: Place, names: Names) -> None:
+        """Note what is not there, as far as it can be known."""
         for node in ast.walk(tree):
             match node:
+                case ast.Attribute(value=ast.Name(id='memory'), attr=name):
+                    self.reads.add(name)
                 case ast.Attribute(attr=name) | ast.Subscript(slice=ast.Constant(value=str(name))):
-                    if name.startswith('_'):
-                        self.note(
-                            path, f'{name!r} cannot be used: no name of a field begins with _', node.lineno
-                        )
+                    pass
+                case _:
+                    continue
+            if name.startswith('_'):
+                self.note(path, f'{name!r} cannot be used: no field begins with _', node.lineno)
+        if names == tuple(NAMES) or names == DESIGN:
+            for problem, line in problems_in(tree, self.kinds):
+                self.note(path, problem, line)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol, runtime_checkable
 
+from engine.agents.spec import Role
 from engine.expressions.compiler import Evaluation
 from engine.expressions.values import get_item
 from engine.records import Event, StatePath
@@ -16,6 +17,8 @@ MAX_STEPS = 50_000
 """Maximum number of parts that a guard, the steps of an action or a template evaluate."""
 MAX_ITEMS = 500_000
 """Maximum number of values that they inspect."""
+MAX_WRITTEN = 1_000_000
+"""Maximum number of characters that the steps of an action write, and that a text has."""
 
 NAMES: Mapping[str, str] = {
     'memory': 'what the run remembers: memory.drafts[-1].text',
@@ -28,6 +31,7 @@ NAMES: Mapping[str, str] = {
     'error': 'what went wrong, if something did',
     'attempt': 'the number of the attempt, from 1',
     'results': 'what tools returned: each with name, arguments, text and ok',
+    'roles': "the chart's roles, each with name, title and instructions",
     'agent': 'the path of the agent',
     'role': 'its role',
     'model': 'its model',
@@ -78,6 +82,11 @@ class ChartContext:
         return getattr(self._state.agents[agent], name) or None if agent else None
 
     @property
+    def roles(self) -> list[dict[str, str]]:
+        """The chart's roles, for the run's parameters."""
+        return described(self._pattern.all_roles()) if isinstance(self._pattern, HasRoles) else []
+
+    @property
     def results(self) -> list[dict[str, Any]] | None:
         """What tools returned, each with the arguments of its call."""
         listed, agent = self._event.data.get('results'), self.agent
@@ -108,10 +117,24 @@ READERS: Mapping[str, Callable[[ChartContext], Any]] = {
     'error': lambda context: context.event.data.get('error') or context.event.data.get('unfit'),
     'attempt': lambda context: context.event.attempt,
     'results': lambda context: context.results,
+    'roles': lambda context: context.roles,
     'agent': lambda context: context.agent,
     'role': lambda context: context.of_agent('role'),
     'model': lambda context: context.event.data.get('model') or context.of_agent('model'),
 }
+
+
+@runtime_checkable
+class HasRoles(Protocol):
+    """A pattern that knows all roles of its chart."""
+
+    def all_roles(self) -> Iterable[Role]:
+        """Return them in the file's order."""
+
+
+def described(roles: Iterable[Role]) -> list[dict[str, str]]:
+    """Return roles as expressions see them."""
+    return [{'name': role.name, 'title': role.title, 'instructions': role.instructions} for role in roles]
 
 
 class Values:
@@ -127,7 +150,7 @@ class Values:
 
 def evaluation(scope: CallbackContext, event: Event, variables: Mapping[str, Any]) -> Evaluation:
     """Return what a guard, an action or a template is evaluated with."""
-    return Evaluation(ChartContext(scope, event), dict(variables), MAX_STEPS, MAX_ITEMS)
+    return Evaluation(ChartContext(scope, event), dict(variables), MAX_STEPS, MAX_ITEMS, MAX_WRITTEN)
 
 
 def design_time(pattern: Pattern, variables: Mapping[str, Any]) -> Evaluation:

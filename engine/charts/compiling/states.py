@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.agents.spec import Role
-from engine.charts.compiling.agents import AgentCompiler, BuildAgent, Limit
+from pydantic import BaseModel
+
+from engine.charts.compiling.agents import AgentCompiler, BuildAgent, Limit, Roles
 from engine.charts.compiling.guards import Guard, compile_guard
 from engine.charts.compiling.language import Language, Local
 from engine.charts.compiling.scope import DESIGN, design_time
@@ -33,7 +34,7 @@ class Build:
     """A chart for one set of parameters."""
 
     pattern: Pattern
-    roles: Mapping[str, Role]
+    roles: Roles
     count: int = 0
 
     def compute(self, part: Part, variables: Mapping[str, Any]) -> Any:
@@ -98,11 +99,18 @@ class StateCompiler:
     Args:
         language: compiles the expressions in them.
         steps: compiles their actions.
+        record: returns the record with a name, noting a place if there is none.
         agents: compiles their agents.
     """
 
-    def __init__(self, language: Language, steps: StepCompiler, agents: AgentCompiler) -> None:
-        self._language, self._steps, self._agents = language, steps, agents
+    def __init__(
+        self,
+        language: Language,
+        steps: StepCompiler,
+        record: Callable[[str, Place], type[BaseModel]],
+        agents: AgentCompiler,
+    ) -> None:
+        self._language, self._steps, self._record, self._agents = language, steps, record, agents
         self.varies = False
         """Whether the chart depends on parameters."""
         self.guards: dict[str, Guard] = {}
@@ -175,8 +183,11 @@ class StateCompiler:
             self._language.note((*path, place), problem)
         actions = {
             when: self._steps.action(getattr(state, when), (*path, when), local)
-            for when in ('enter', 'exit', 'then', 'on_step')
+            for when in ('enter', 'exit', 'on_step')
         }
+        output = self._record(state.output, (*path, 'output')) if state.output else None
+        with self._language.answering(output):
+            actions['then'] = self._steps.action(state.then, (*path, 'then'), local)
         children = state.parallel or state.states
         inside = 'parallel' if state.parallel else 'states'
         return _Body(
@@ -184,7 +195,7 @@ class StateCompiler:
             actions=actions,
             within=self._within(state, path, local),
             most_visits=self._most_visits(state, path, local),
-            agent=self._agents.compile(state, path, local, actions) if state.agent else None,
+            agent=self._agents.compile(state, path, local, actions, output) if state.agent else None,
             children=self.states(children, (*path, inside), local, regions=bool(state.parallel)),
             edges=self.edges(state.transitions, (*path, 'transitions'), local, children),
         )

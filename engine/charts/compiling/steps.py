@@ -8,20 +8,23 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from engine.charts.compiling.kinds import item_kind
 from engine.charts.compiling.language import Language, Local
 from engine.charts.compiling.scope import evaluation
-from engine.charts.compiling.targets import Target, adapter, compile_target, first_problem, item_kind
+from engine.charts.compiling.targets import Target, adapter, compile_target, first_problem
 from engine.charts.format import Step
 from engine.charts.reading import Place
 from engine.expressions.compiler import Evaluation, Part
 from engine.expressions.expression import compute
-from engine.expressions.values import EvaluationError, calculate, kind_of, require_list
+from engine.expressions.values import EvaluationError, calculate, deep_size, kind_of, require_list
 from engine.records import Event
 from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.memory import Memory, TrackedList
 
 MAX_COMPILED = 5_000
 """Maximum number of steps of a file, each counted wherever an action is used."""
+WRITE_STEPS = 20
+"""How many parts of an expression a write to memory takes as long as."""
 VERBS = ('set', 'append', 'increment', 'remove', 'action', 'do')
 Doer = Callable[[Memory, Evaluation], None]
 
@@ -216,11 +219,19 @@ def _repeat(variable: str, items: Part, doer: Doer) -> Doer:
     return do
 
 
+def _written(part: Part, run: Evaluation) -> Any:
+    """Return a value that is to be written, counted as text."""
+    value = compute(part, run)
+    run.left -= WRITE_STEPS
+    run.write(deep_size(value, run.text))
+    return value
+
+
 def _setter(target: Target, part: Part) -> Doer:
     if not target.keys:
 
         def assign(memory: Memory, run: Evaluation) -> None:
-            value = compute(part, run)
+            value = _written(part, run)
             try:
                 setattr(memory, target.field, value)
             except ValidationError as error:
@@ -230,7 +241,7 @@ def _setter(target: Target, part: Part) -> Doer:
     check = adapter(target.kind).validate_python
 
     def do(memory: Memory, run: Evaluation) -> None:
-        value = compute(part, run)
+        value = _written(part, run)
         target.change(memory, run, lambda before: check(value))
 
     return do
@@ -240,7 +251,7 @@ def _appender(target: Target, part: Part) -> Doer:
     check = adapter(item_kind(target.kind)).validate_python
 
     def do(memory: Memory, run: Evaluation) -> None:
-        value = compute(part, run)
+        value = _written(part, run)
 
         def add(before: Any) -> Any:
             item = check(value)
@@ -258,7 +269,7 @@ def _appender(target: Target, part: Part) -> Doer:
 
 def _incrementer(target: Target, part: Part) -> Doer:
     def do(memory: Memory, run: Evaluation) -> None:
-        by = compute(part, run)
+        by = _written(part, run)
         target.change(memory, run, lambda before: calculate(operator.add, before, by))
 
     return do

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import UnionType
-from typing import Any, Union, get_args, get_origin
+from typing import Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from engine.charts.compiling.kinds import inner_kind
 from engine.charts.compiling.language import Language, Local
 from engine.charts.compiling.scope import NAMES
 from engine.charts.reading import Place
@@ -70,11 +70,11 @@ def compile_target(language: Language, text: str, path: Place, local: Local) -> 
         kind = language.memory.model_fields[field].annotation
         keys: list[Part] = []
         for node in nodes:
-            kind = _inside(kind, node)
+            kind = inner_kind(kind, node.value if isinstance(node, ast.Constant) else None)
             keys.append(reader.read(node))
         language.reads |= reader.fields.keys()
-    except ExpressionError as error:
-        language.note(path, f'{text}: {error.problem}')
+    except (ExpressionError, LookupError) as error:
+        language.note(path, f'{text}: {getattr(error, "problem", error)}')
         return None
     return Target(text, field, tuple(keys), kind)
 
@@ -98,36 +98,6 @@ def _steps_to(tree: ast.expr) -> tuple[str, list[ast.expr]]:
             case _:
                 raise ExpressionError('write the name of a field of memory, as in `drafts[-1].text`')
         tree = inner
-
-
-def item_kind(kind: Any) -> Any:
-    """Return the type of a list's items."""
-    kind = _without_null(kind)
-    return get_args(kind)[0] if get_origin(kind) in (list, tuple) else Any
-
-
-def _without_null(kind: Any) -> Any:
-    if get_origin(kind) in (Union, UnionType):
-        return next(part for part in get_args(kind) if part is not type(None))
-    return kind
-
-
-def _inside(kind: Any, key: ast.expr) -> Any:
-    """Return the type of a value inside one of a type. Raises `ExpressionError`."""
-    kind = _without_null(kind)
-    origin, parts = get_origin(kind), get_args(kind)
-    if origin in (list, tuple):
-        return parts[0]
-    if origin is dict:
-        return parts[1]
-    if isinstance(kind, type) and issubclass(kind, BaseModel) and isinstance(key, ast.Constant):
-        if key.value not in kind.model_fields:
-            listed = ', '.join(kind.model_fields) or 'none'
-            raise ExpressionError(f'{kind.__name__} has no field {key.value!r}; available: {listed}')
-        return kind.model_fields[str(key.value)].annotation
-    if kind is Any:
-        return Any
-    raise ExpressionError('there is nothing inside a text or a number')
 
 
 def _changed(value: Any, keys: Sequence[Any], change: Change) -> Any:

@@ -15,9 +15,9 @@ from typing import Any
 import jinja2
 from jinja2 import nodes
 
-from engine.expressions.compiler import MAX_TEXT, Compiler, Defined, Evaluation, ExpressionError, Part
+from engine.expressions.compiler import Compiler, Defined, Evaluation, ExpressionError, Part
 from engine.expressions.functions import to_text
-from engine.expressions.values import EvaluationError, require_list
+from engine.expressions.values import require_list
 
 LOOP = ('index', 'first', 'last', 'length')
 """What `loop` has in a loop."""
@@ -54,12 +54,12 @@ def compile_template(
     """
     try:
         tree = _jinja().parse(text)
+        reader = TemplateReader(Compiler(names, local=local, defined=defined))
+        write = reader.body(tree.body)
     except jinja2.TemplateSyntaxError as error:
         raise ExpressionError(str(error.message), line=error.lineno) from None
     except RecursionError:
         raise ExpressionError('it is nested too deeply') from None
-    reader = TemplateReader(Compiler(names, local=local, defined=defined))
-    write = reader.body(tree.body)
 
     def render(run: Evaluation) -> str:
         pieces: list[str] = []
@@ -164,9 +164,7 @@ def _bind(run: Evaluation, name: str, value: Any) -> bool:
 
 
 def _add(run: Evaluation, pieces: list[str], text: str) -> None:
-    run.text -= len(text)
-    if run.text < 0:
-        raise EvaluationError(f'the text would have more than {MAX_TEXT:,} characters')
+    run.write(len(text))
     pieces.append(text)
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import yaml
 
 from engine.charts.edits.base import ChartEdit, EdgeEdit
 from engine.charts.edits.document import Document
 from engine.charts.edits.mentions import mentions
-from engine.charts.edits.outline import EdgeText, Outline, pair_at, scalars, value_at
+from engine.charts.edits.outline import EdgeText, Outline, pair_at, pairs_of, scalars, value_at
 from engine.errors import InvalidInput
 from engine.records import StatePath, is_within
 from engine.records.shape import parent_of
@@ -40,14 +40,14 @@ class DeleteState(ChartEdit):
         if len(state.around.value) == 1:
             raise InvalidInput({'state': 'it is the only state there'})
         delete_key(outline.document, state.around_key, state.around, state.key)
-        gone: dict[StatePath, set[int]] = defaultdict(set)
+        removed: dict[StatePath, set[int]] = defaultdict(set)
         for edge, left in self._edges(outline):
             named = value_at(edge.body, 'from')
             if isinstance(named, yaml.SequenceNode) and len(left) < len(named.value):
                 outline.document.delete(named, left)
             else:
-                gone[edge.scope].add(edge.index)
-        for scope, indices in gone.items():
+                removed[edge.scope].add(edge.index)
+        for scope, indices in removed.items():
             delete_edges(outline, scope, indices)
         for holder_key, holder, key in self._stubs(outline):
             delete_key(outline.document, holder_key, holder, key)
@@ -89,12 +89,13 @@ class DeleteState(ChartEdit):
         """Yield the stubs of its agents by path: the key of their mapping, the mapping, and the key in it."""
         root = outline.document.root
         roles = {mention.node.value for mention in mentions(outline) if mention.kind == 'role'}
-        scenarios: Any = value_at(root, 'scenarios')
+        scenarios = value_at(root, 'scenarios')
         for holder in (root, *(scenarios.value if isinstance(scenarios, yaml.SequenceNode) else ())):
-            key, stubs = pair_at(holder, 'stubs') or (None, None)
-            for name, _ in stubs.value if isinstance(stubs, yaml.MappingNode) else ():
-                if is_within(name.value, self.state) and name.value not in roles:
-                    yield key, stubs, name
+            pair = pair_at(holder, 'stubs')
+            if pair and isinstance(pair[1], yaml.MappingNode):
+                for name, _ in pairs_of(pair[1]):
+                    if is_within(name.value, self.state) and name.value not in roles:
+                        yield pair[0], pair[1], name
 
 
 class DeleteEdge(EdgeEdit):

@@ -1,4 +1,4 @@
-"""Document: a YAML text with its nodes, and pieces of it that are to be replaced; the rest stays as it is."""
+"""Document: a YAML text with its nodes, of which pieces are replaced; the rest stays as it is."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class Document:
             start = int(node.start_mark.index)
             head = self.text[start : self._line_end(start)].partition('#')[0]
             return end if '+' in head else start + len(self.text[start:end].rstrip())
-        if node.flow_style or not node.value:
+        if not isinstance(node, yaml.CollectionNode) or node.flow_style or not node.value:
             return end
         last = node.value[-1]
         return self.end(last[1] if isinstance(last, tuple) else last)

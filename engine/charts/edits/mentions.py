@@ -9,11 +9,11 @@ from typing import Literal
 import yaml
 
 from engine.charts.compiling.templates import is_template
-from engine.charts.edits.outline import Outline, is_empty, scalars, value_at
+from engine.charts.edits.outline import Outline, is_empty, pairs_of, scalars, value_at
 from engine.records import RUN, StatePath
 from engine.records.shape import parent_of
 
-Named = Literal['state', 'role', 'field', 'parameter', 'guard', 'action', 'record']
+Named = Literal['state', 'role', 'field', 'parameter', 'guard', 'action', 'record', 'definition']
 Kind = Literal[Named, 'answerer', 'path', 'condition', 'expression', 'template', 'loop']
 """What a value is. `answerer` is the path of an agent or its role; `path` begins with a memory field, as
 `drafts[-1].text`; `condition` is the name of a guard or an expression; `loop` is `item in expression`."""
@@ -40,6 +40,7 @@ DECLARED: Mapping[str, Kind] = {
     'roles': 'role',
     'guards': 'guard',
     'actions': 'action',
+    'define': 'definition',
 }
 """The keys of a chart whose own keys are names."""
 LISTED: Mapping[str, Kind] = {
@@ -66,16 +67,16 @@ def mentions(outline: Outline) -> Iterator[Mention]:
     """Yield all mentions."""
     root = outline.document.root
     for key, kind in DECLARED.items():
-        for name, part in _pairs(value_at(root, key)):
+        for name, part in pairs_of(value_at(root, key)):
             yield Mention(kind, name, defines=True)
             yield from _declared(kind, part)
     for key, kind in LISTED.items():
         yield from (Mention(kind, name) for name in _scalars_in(value_at(root, key)))
     for key in ('facts', 'prose'):
         yield from _values(value_at(root, key))
-    for _, part in _pairs(value_at(root, 'inputs')):
+    for _, part in pairs_of(value_at(root, 'inputs')):
         yield from _types(part, fields=True)
-    for name, checks in _pairs(value_at(root, 'checks')):
+    for name, checks in pairs_of(value_at(root, 'checks')):
         yield from (replace(mention, this=name.value) for mention in _part(checks))
     yield from _steps(value_at(root, 'on_retry'))
     yield from _keys(root)
@@ -94,6 +95,8 @@ def _declared(kind: Kind, part: yaml.Node) -> Iterator[Mention]:
         yield from _part(part) if isinstance(part, yaml.MappingNode) else _all('condition', part)
     elif kind == 'action':
         yield from _steps(part)
+    elif kind == 'definition':
+        yield from _values(part)
     else:
         yield from _types(part, fields=kind == 'record')
 
@@ -103,14 +106,14 @@ def _keys(root: yaml.MappingNode) -> Iterator[Mention]:
     for holder in (root, *_items(value_at(root, 'scenarios'))):
         for key, kind in KEYED.items():
             if (holder, key) != (root, 'parameters'):
-                yield from (Mention(kind, name) for name, _ in _pairs(value_at(holder, key)))
+                yield from (Mention(kind, name) for name, _ in pairs_of(value_at(holder, key)))
 
 
 def _part(node: yaml.Node) -> Iterator[Mention]:
     """Yield what a part of the chart says itself, and in the parts of it that have no names."""
     for item in _items(node):
         yield from _part(item)
-    for key, value in _pairs(node):
+    for key, value in pairs_of(node):
         if key.value in STEPS:
             yield from _steps(value)
         elif key.value in WITHIN:
@@ -139,7 +142,7 @@ def _steps(node: yaml.Node | None) -> Iterator[Mention]:
     for step in _items(node) if isinstance(node, yaml.SequenceNode) else filter(None, (node,)):
         if isinstance(step, yaml.ScalarNode):
             yield Mention('action', step)
-        for key, value in _pairs(step):
+        for key, value in pairs_of(step):
             yield from _step(key.value, value)
 
 
@@ -150,9 +153,13 @@ def _step(name: str, value: yaml.Node) -> Iterator[Mention]:
         yield from _all('condition', value)
     elif name == 'for':
         yield from _all('loop', value)
+    elif name == 'let':
+        yield from _values(value)
+    elif name == 'action':
+        yield from _all('action', value)
     else:
         yield from _all('path', value)
-        for path, inner in _pairs(value):
+        for path, inner in pairs_of(value):
             yield Mention('path', path)
             yield from _values(inner)
 
@@ -174,14 +181,14 @@ def _scalars_in(node: yaml.Node | None) -> Iterator[yaml.ScalarNode]:
     """Yield all texts in a value, without keys."""
     if isinstance(node, yaml.ScalarNode):
         yield node
-    for item in (*_items(node), *(value for _, value in _pairs(node))):
+    for item in (*_items(node), *(value for _, value in pairs_of(node))):
         yield from _scalars_in(item)
 
 
 def _types(node: yaml.Node | None, *, fields: bool) -> Iterator[Mention]:
     """Yield the records that the type of a field, or of each field of a record, names."""
     if fields:
-        for _, field in _pairs(node):
+        for _, field in pairs_of(node):
             yield from _types(field, fields=False)
         return
     yield from _all('record', node)
@@ -194,10 +201,6 @@ def _types(node: yaml.Node | None, *, fields: bool) -> Iterator[Mention]:
 def _all(kind: Kind, node: yaml.Node | None) -> Iterator[Mention]:
     """Yield a value, or those of a list."""
     return (Mention(kind, item) for item in scalars(node))
-
-
-def _pairs(node: yaml.Node | None) -> list[tuple[yaml.Node, yaml.Node]]:
-    return node.value if isinstance(node, yaml.MappingNode) else []
 
 
 def _items(node: yaml.Node | None) -> list[yaml.Node]:

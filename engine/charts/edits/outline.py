@@ -12,6 +12,8 @@ from engine.errors import InvalidInput
 from engine.records import RUN, StatePath
 from engine.records.shape import ancestry, parent_of
 
+Pair = tuple[yaml.ScalarNode, yaml.Node]
+"""A key with its value: those of charts are texts."""
 INSIDES = ('states', 'parallel')
 """The keys of a state that hold states."""
 
@@ -22,10 +24,14 @@ def value_at(node: yaml.Node | None, key: str) -> yaml.Node | None:
     return pair[1] if pair else None
 
 
-def pair_at(node: yaml.Node | None, key: str) -> tuple[yaml.Node, yaml.Node] | None:
+def pair_at(node: yaml.Node | None, key: str) -> Pair | None:
     """Return a key of a mapping with its value; None if there is none."""
-    pairs = node.value if isinstance(node, yaml.MappingNode) else ()
-    return next((pair for pair in pairs if pair[0].value == key), None)
+    return next((pair for pair in pairs_of(node) if pair[0].value == key), None)
+
+
+def pairs_of(node: yaml.Node | None) -> list[Pair]:
+    """Return the keys of a mapping with their values; none if it is no mapping."""
+    return node.value if isinstance(node, yaml.MappingNode) else []
 
 
 def is_empty(node: yaml.Node) -> bool:
@@ -80,8 +86,8 @@ class Outline:
 
     def state(self, path: str, field: str = 'state') -> StateText:
         """Return the state at a path. Raises `InvalidInput` if the text has none there."""
-        if (found := self.states.get(StatePath(path))) is not None:
-            return found
+        if (state := self.states.get(StatePath(path))) is not None:
+            return state
         outer = next((inner for inner in ancestry(path) if inner in self.states), None)
         if outer is not None and value_at(self.states[outer].body, 'agent') is not None:
             problem = f'{path!r} is inside the agent {outer!r}, where nothing can be edited'
@@ -149,8 +155,7 @@ def _states(around: yaml.Node, path: str) -> Iterator[StateText]:
         pair = pair_at(around, inside)
         if pair is None or not isinstance(pair[1], yaml.MappingNode):
             continue
-        for key, body in pair[1].value:
-            if isinstance(key, yaml.ScalarNode):
-                inner = StatePath(f'{path}.{key.value}' if path else key.value)
-                yield StateText(path=inner, key=key, body=body, around=pair[1], around_key=pair[0])
-                yield from _states(body, inner)
+        for key, body in pairs_of(pair[1]):
+            inner = StatePath(f'{path}.{key.value}' if path else key.value)
+            yield StateText(path=inner, key=key, body=body, around=pair[1], around_key=pair[0])
+            yield from _states(body, inner)

@@ -10,11 +10,19 @@ from pydantic import TypeAdapter, ValidationError
 from engine.charts.edits.base import ChartEdit
 from engine.charts.edits.mentions import Mention, Named, mentions
 from engine.charts.edits.outline import Outline
-from engine.charts.edits.words import Span, Unreadable, fields_in, first_name, path_in, texts_compared
+from engine.charts.edits.words import (
+    Span,
+    Unreadable,
+    fields_in,
+    first_name,
+    names_in,
+    path_in,
+    texts_compared,
+)
 from engine.charts.format import FieldName, RecordName, RoleName, StateName
 from engine.errors import InvalidInput
 
-HOLDERS: Mapping[str, str] = {'field': 'memory', 'parameter': 'parameters'}
+HOLDERS: Mapping[Named, str] = {'field': 'memory', 'parameter': 'parameters'}
 """What the fields of each are reached by in expressions and templates."""
 COMPARED: Mapping[str, str] = {'state': 'at', 'role': 'role'}
 """The names that expressions compare with the name of a state or a role."""
@@ -38,9 +46,9 @@ class Rename(ChartEdit):
 
     def change(self, outline: Outline) -> None:
         """Rename it in all mentions."""
-        found = list(mentions(outline))
-        declared = {kind: _declared(found, kind) for kind in get_args(Named)}
-        together: Sequence[Named] = tuple(HOLDERS) if self.what in HOLDERS else (self.what,)  # type: ignore[assignment]
+        named = list(mentions(outline))
+        declared = {kind: _declared(named, kind) for kind in get_args(Named)}
+        together = tuple(HOLDERS) if self.what in HOLDERS else (self.what,)
         if self.old not in declared[self.what]:
             raise InvalidInput({'old': f'there is no {self.what} {self.old!r} in the text'})
         try:
@@ -51,7 +59,7 @@ class Rename(ChartEdit):
         for kind in kinds:
             if self.new != self._last and self._around + self.new in declared[kind]:
                 raise InvalidInput({'new': f'there is already a {kind} {self._around + self.new!r}'})
-        for mention in found:
+        for mention in named:
             if mention.kind == 'answerer' and self.what == 'state' and mention.node.value in declared['role']:
                 continue  # It is meant for the role.
             spans = sorted({span for kind in kinds for span in self._spans(outline, mention, kind)})
@@ -83,10 +91,9 @@ class Rename(ChartEdit):
 
     def _spans_in_code(self, mention: Mention, kind: Named) -> Iterator[Span]:
         value = mention.node.value
-        if mention.kind == 'path':
-            span = first_name(value) if kind == 'field' else None
-            if span and value[slice(*span)] == self.old:
-                yield span
+        span = first_name(value) if (mention.kind, kind) == ('path', 'field') else None
+        if span and value[slice(*span)] == self.old:
+            yield span
         if kind in HOLDERS:
             holders = [
                 HOLDERS[kind],
@@ -94,6 +101,8 @@ class Rename(ChartEdit):
             ]
             for holder in holders:
                 yield from fields_in(mention.kind, value, holder, self.old)
+        elif kind == 'definition':
+            yield from names_in(mention.kind, value, self.old)
         elif kind in COMPARED:
             for span, text in texts_compared(mention.kind, value, COMPARED[kind]):
                 whole = Span(0, len(text)) if text == self.old else None
@@ -102,10 +111,10 @@ class Rename(ChartEdit):
                     yield Span(span.start + inner.start, span.start + inner.end)
 
 
-def _declared(found: Sequence[Mention], kind: Named) -> set[str]:
+def _declared(named: Sequence[Mention], kind: Named) -> set[str]:
     return {
         f'{mention.scope}.{mention.node.value}'.lstrip('.')
-        for mention in found
+        for mention in named
         if mention.kind == kind and mention.defines
     }
 

@@ -1,4 +1,4 @@
-"""Words: where expressions and templates use a name, found by parsing them."""
+"""Words: where expressions and templates use a name, compared by parsing them."""
 
 from __future__ import annotations
 
@@ -56,8 +56,24 @@ def texts_compared(kind: str, text: str, name: str) -> Iterator[tuple[Span, str]
         yield from _compared_in_template(text, name)
         return
     start = _after_in(text) if kind == 'loop' else 0
-    for span, found in _compared_in_expression(text[start:], name):
-        yield Span(start + span.start, start + span.end), found
+    for span, compared in _compared_in_expression(text[start:], name):
+        yield Span(start + span.start, start + span.end), compared
+
+
+def names_in(kind: str, text: str, name: str) -> Iterator[Span]:
+    """Yield where a text uses a name. Raises `Unreadable`."""
+    if kind == 'template':
+        tokens = _tokens(text)
+        for number, (token, value, span) in enumerate(tokens):
+            if token == 'name' and value == name and (not number or tokens[number - 1][1] not in ('.', '|')):
+                yield span
+        return
+    start = _after_in(text) if kind == 'loop' else 0
+    source, tree = _parse(text[start:])
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id == name:
+            at = start + source.place(node.lineno, node.col_offset)
+            yield Span(at, at + len(name))
 
 
 def first_name(text: str) -> Span | None:

@@ -10,6 +10,8 @@ from engine.charts.export.code import CodeWriter
 from engine.charts.export.fields import FieldWriter
 from engine.charts.export.states import StateWriter
 from engine.charts.export.writing import Place, write_chart
+from engine.charts.pattern import load_chart
+from engine.errors import InvalidInput
 from engine.statechart.pattern import Pattern
 
 TEXTS = ('title', 'summary', 'family', 'answer', 'caveat')
@@ -75,10 +77,16 @@ def export_chart(
     if pattern.on_retry is not Pattern.on_retry:
         chart['on_retry'] = code.steps('on_retry', ('on_retry',))
     _note_python(pattern, note)
+    text = write_chart(chart, notes)
+    try:
+        load_chart(text)
+    except InvalidInput as error:
+        for where, problem in error.problems.items():
+            note((), f'line {where.partition(":")[2]} of the file is refused: {problem}')
     missing = (
         f'{".".join(map(str, place)) or "chart"}: {text}' for place, texts in notes.items() for text in texts
     )
-    return Export(write_chart(chart, notes), tuple(missing))
+    return Export(text, tuple(missing))
 
 
 def _note_python(pattern: type[Pattern], note: Any) -> None:
@@ -96,3 +104,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
     return list(value) if isinstance(value, tuple) else value
+
+
+__all__ = ['export_chart']

@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from engine.charts.compiling.guards import MAX_INLINE
+from engine.charts.compiling.language import MAX_INLINE
 from engine.charts.compiling.scope import NAMES
+from engine.charts.compiling.templates import compile_template
 from engine.charts.export.operands import ContextMarker, EventMarker, Operand, Unsayable, as_tree, memory_of
 from engine.charts.export.python import read_function
 from engine.charts.export.steps import steps_of
@@ -71,34 +72,36 @@ class CodeWriter:
 
     def steps(self, callbacks: Any, place: Place) -> list[Any]:
         """Return steps: names of actions, and the steps of functions."""
-        found: list[Any] = []
+        steps: list[Any] = []
         for callback in listify(callbacks):
             name = callback_name(callback).lstrip('_')
             if is_ours(callback):
                 continue
             if isinstance(callback, str) and name in self.actions:
-                found.append(name)
+                steps.append(name)
                 continue
             function = self._function(callback)
             try:
-                steps = steps_of(function, self._pattern, self._arguments(function))
+                own = steps_of(function, self._pattern, self._arguments(function))
             except Unsayable as problem:
                 self._note(place, f'{name}: {problem}')
                 continue
-            if isinstance(callback, str) and steps:
-                self.actions[name] = steps
-                found.append(name)
+            if isinstance(callback, str) and own:
+                self.actions[name] = own
+                steps.append(name)
             else:
-                found += steps
-        return found
+                steps += own
+        return steps
 
     def prompt(self, callback: Any, place: Place) -> str:
         """Return an agent's task."""
         function = self._function(callback)
         arguments = self._arguments(function)
         try:
-            return template_of(function, self._pattern, arguments[: _count(function)])
-        except Unsayable as problem:
+            text = template_of(function, self._pattern, arguments[: _count(function)])
+            compile_template(text, tuple(NAMES), (), {})
+            return text
+        except (Unsayable, ExpressionError) as problem:
             self._note(place, f'{callback_name(callback)}: {problem}')
             return TO_DO
 

@@ -147,8 +147,13 @@ class FieldWriter:
 
 def checks_of(model: type[BaseModel]) -> Collection[str]:
     """Return the names of the validators of a model that are written in Python."""
-    found = model.__pydantic_decorators__
-    return [*found.field_validators, *found.model_validators, *found.validators, *found.root_validators]
+    decorators = model.__pydantic_decorators__
+    return [
+        *decorators.field_validators,
+        *decorators.model_validators,
+        *decorators.validators,
+        *decorators.root_validators,
+    ]
 
 
 def _choices(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:

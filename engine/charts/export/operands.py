@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple
 
+from engine.charts.compiling.scope import NAMES
+from engine.expressions.functions import FUNCTIONS
+from engine.expressions.values import CONSTANTS
+
 
 class Unsayable(Exception):
     """Something that a chart cannot say; `str(error)` says what."""
@@ -51,6 +55,11 @@ Operand = Known | Value | EventMarker | ContextMarker | Stale
 def name(text: str) -> ast.expr:
     """Return a name as an expression."""
     return ast.Name(text)
+
+
+def variable(local: str) -> str:
+    """Return what a loop's variable is called in a chart, where some names mean something already."""
+    return f'one_{local}' if local in {*NAMES, *FUNCTIONS, *CONSTANTS, 'loop', 'region'} else local.lower()
 
 
 def call(function: str, *arguments: ast.expr) -> ast.expr:

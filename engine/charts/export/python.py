@@ -30,6 +30,7 @@ from engine.charts.export.operands import (
     refuse,
     source,
     type_of,
+    variable,
 )
 from engine.charts.export.types_of import fields_of, item_type
 
@@ -150,7 +151,11 @@ class Reader:
         if isinstance(test, Known):
             return self.value(node.body if test.value else node.orelse)
         body, other = self.value(node.body), self.value(node.orelse)
-        kinds = [found.type for found in (body, other) if isinstance(found, Value) and found.type]
+        kinds = [operand.type for operand in (body, other) if isinstance(operand, Value) and operand.type]
+        match body, other:
+            case Value(tree=ast.Subscript(value=held)), Known(value=None):
+                if ast.dump(held) == ast.dump(as_tree(test)):
+                    return body  # What is not there is null.
         tree = ast.IfExp(as_tree(test), as_tree(body), as_tree(other))
         return Value(tree, kinds[0] if kinds else None)
 
@@ -184,9 +189,9 @@ class Reader:
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if all(
                 isinstance(item, ast.Name) for item in targets
             ):
-                found = [self.value(value) for value in values]
+                operands = [self.value(value) for value in values]
                 self.names.update(
-                    zip([item.id for item in targets if isinstance(item, ast.Name)], found, strict=True)
+                    zip([item.id for item in targets if isinstance(item, ast.Name)], operands, strict=True)
                 )
                 return True
         return False
@@ -200,8 +205,10 @@ class Reader:
             case EventMarker():
                 return _of_event(attr)
             case ContextMarker(pattern=pattern):
-                known = {'state': base, 'pattern': Known(pattern), 'memory': memory_of(pattern)}
-                return known.get(attr) or refuse(f'`{attr}`, which is no part of memory,')
+                known: dict[str, Operand] = {
+                    'state': base, 'pattern': Known(pattern), 'memory': memory_of(pattern),
+                }  # fmt: skip
+                return known[attr] if attr in known else refuse(f'`{attr}`, which is no part of memory,')
             case Known(value=value) if value is self.pattern and attr == 'parameters':
                 return Value(name('parameters'), type(value.parameters))
             case Known(value=value):
@@ -257,9 +264,11 @@ class Reader:
                 raise Unsayable(f'{source(node)} has more than one `for`')
         values = self.value(items)
         inner = self.copy()
-        inner.names[local] = Value(name(local), item_type(type_of(values)))
+        inner.names[local] = Value(name(variable(local)), item_type(type_of(values)))
         answer = inner.value(node.elt)
-        generator = ast.comprehension(name(local), as_tree(values), [inner.tree(test) for test in tests], 0)
+        generator = ast.comprehension(
+            name(variable(local)), as_tree(values), [inner.tree(test) for test in tests], 0
+        )
         kind = list[answer.type] if isinstance(answer, Value) and answer.type else list  # type: ignore[name-defined]
         whole: ast.expr = ast.ListComp(as_tree(answer), [generator])
         return Value(call('unique', whole) if isinstance(node, ast.SetComp) else whole, kind)
@@ -281,8 +290,8 @@ class Reader:
     def _(self, node: ast.Call) -> Operand:
         if isinstance(node.func, ast.Attribute):
             base = self.value(node.func.value)
-            if (found := self._call_of_method(base, node.func.attr, node)) is not None:
-                return found
+            if (result := self._call_of_method(base, node.func.attr, node)) is not None:
+                return result
         function = self.value(node.func)
         if not isinstance(function, Known):
             raise Unsayable(f'{source(node)} has no counterpart')
@@ -308,15 +317,15 @@ class Reader:
             given, named = self._given(node)
             return self._inlined(member, [base, *given], named)
         if attr == 'get' and 1 <= len(node.args) <= 2:
-            found = self._item(base, node.args[0])
-            tree, missing = as_tree(found), ast.Compare(as_tree(found), [ast.Eq()], [name('null')])
+            field = self._item(base, node.args[0])
+            tree, missing = as_tree(field), ast.Compare(as_tree(field), [ast.Eq()], [name('null')])
             other = node.args[1:]
-            return Value(ast.IfExp(missing, self.tree(other[0]), tree)) if other else found
-        named, count = METHODS.get(attr, ('', -1))
+            return Value(ast.IfExp(missing, self.tree(other[0]), tree)) if other else field
+        function, count = METHODS.get(attr, ('', -1))
         if count != len(node.args) or node.keywords:
             raise Unsayable(f'{source(node)} has no counterpart')
         kind = base.type if attr == 'values' else None
-        return Value(call(named, base.tree, *(self.tree(item) for item in node.args)), kind)
+        return Value(call(function, base.tree, *(self.tree(item) for item in node.args)), kind)
 
     def arguments(self, node: ast.Call) -> list[Operand]:
         """Return the arguments of a call by position. Raises `Unsayable` if there are others."""

@@ -55,7 +55,8 @@ class StateWriter:
                 self._note(place, f'within: {callback_names(within)[0]}: {problem}')
         written['exit'] = self._code.steps(state.get('on_exit'), (*place, 'exit'))
         most = state.get('most_visits', 1)
-        return {key: value for key, value in {**written, 'most_visits': most}.items() if _says(key, value)}
+        written['most_visits'] = most
+        return {key: _single(value) for key, value in written.items() if _says(key, value)}
 
     def _plain(self, state: Mapping[str, Any], place: Place) -> dict[str, Any]:
         written: dict[str, Any] = {key: state.get(key, '') for key in ('waits', 'caption')}
@@ -134,18 +135,18 @@ class StateWriter:
         until: Any = spec.until
         for check in until.checks:
             self._note(place, f'{check.name}, a check in Python: {check.missing}')
-        said = {key: getattr(until, key) for key in ('rule', 'signal', 'words', 'turns', 'reminders')}
+        written = {key: getattr(until, key) for key in ('rule', 'signal', 'words', 'turns', 'reminders')}
         usual = {'rule': 'either', 'signal': '', 'words': '', 'turns': 24, 'reminders': 3}
-        said = {key: value for key, value in said.items() if value != usual[key]}
-        return {**said, 'artifacts': list(until.artifacts)} if until.artifacts else said
+        written = {key: value for key, value in written.items() if value != usual[key]}
+        return {**written, 'artifacts': list(until.artifacts)} if until.artifacts else written
 
     def _role(self, name: str, role: dict[str, Any]) -> str:
         """Return the name of a role, which is another one if there is already a role of that name."""
-        said = {**role, 'tools': list(role['tools'])}
-        if said['title'] == name:
-            del said['title']
+        written = {**role, 'tools': list(role['tools'])}
+        if written['title'] == name:
+            del written['title']
         number, own = 1, name
-        while self.roles.setdefault(own, said) != said:
+        while self.roles.setdefault(own, written) != written:
             number += 1
             own = f'{name}_{number}'
         return own

@@ -7,7 +7,17 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from engine.charts.export.operands import Known, Operand, Stale, Unsayable, Value, as_tree, source, type_of
+from engine.charts.export.operands import (
+    Known,
+    Operand,
+    Stale,
+    Unsayable,
+    Value,
+    as_tree,
+    source,
+    type_of,
+    variable,
+)
 from engine.charts.export.python import Reader, read_function
 from engine.charts.export.templates import TextReader, literal, shown
 from engine.charts.export.types_of import item_type
@@ -27,23 +37,23 @@ class StepReader:
 
     def steps(self, statements: Sequence[ast.stmt]) -> list[dict[str, Any]]:
         """Return the steps for statements. Raises `Unsayable`."""
-        found: list[dict[str, Any]] = []
+        steps: list[dict[str, Any]] = []
         for index, statement in enumerate(statements):
             match statement:
                 case ast.Expr(value=ast.Constant()) | ast.Assert() | ast.Pass():
                     continue
                 case ast.Return(value=None):
-                    return found
+                    return steps
                 case ast.If(test=test, body=[*inner, ast.Return(value=None)], orelse=[]):
                     rest = self._inner().steps(statements[index + 1 :])
                     done = self._inner().steps(inner)
                     condition = ast.unparse(self._reader.tree(test))
-                    return [*found, _choice(condition, done, rest)]
+                    return [*steps, _choice(condition, done, rest)]
             step = self._step(statement)
             if step:
-                found += step
+                steps += step
                 self._forget()
-        return found
+        return steps
 
     def _step(self, statement: ast.stmt) -> list[dict[str, Any]]:
         match statement:
@@ -69,8 +79,8 @@ class StepReader:
                 return _choice(condition, self._inner().steps(inner), self._inner().steps(other))
             case ast.For(target=ast.Name(id=local), iter=items, body=body, orelse=[]):
                 values, loop = self._reader.value(items), self._reader.copy()
-                loop.names[local] = Value(ast.Name(local), item_type(type_of(values)))
-                head = f'{local} in {ast.unparse(as_tree(values))}'
+                loop.names[local] = Value(ast.Name(variable(local)), item_type(type_of(values)))
+                head = f'{variable(local)} in {ast.unparse(as_tree(values))}'
                 return {'for': head, 'do': StepReader(loop).steps(body)}
         raise Unsayable(f'{source(statement)} has no counterpart')
 
@@ -97,8 +107,8 @@ class StepReader:
             function = getattr(base.type, call.func.attr, None)
             arguments = [base, *arguments]
         else:
-            found = self._reader.value(call.func)
-            function = found.value if isinstance(found, Known) else None
+            callee = self._reader.value(call.func)
+            function = callee.value if isinstance(callee, Known) else None
         if not callable(function) or isinstance(function, type | type(len)):
             raise Unsayable(f'{source(call)} has no counterpart')
         reader, statements = self._reader.inside(function, arguments)

@@ -8,7 +8,17 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from engine.charts.export.operands import Known, Operand, Unsayable, Value, as_tree, name, source, type_of
+from engine.charts.export.operands import (
+    Known,
+    Operand,
+    Unsayable,
+    Value,
+    as_tree,
+    name,
+    source,
+    type_of,
+    variable,
+)
 from engine.charts.export.python import Reader, read_function
 from engine.charts.export.types_of import item_type
 
@@ -157,24 +167,29 @@ class TextReader:
             case ast.Tuple(elts=[ast.Name(id=number), target]), ast.Call(func=ast.Name(id='enumerate')):
                 words = {word.arg: word.value for word in items.keywords}
                 start = self._reader.value(words.get('start', ast.Constant(0)))
-                inner._reader.names[number] = Value(name(number), int)
-                counted = f' %}}{{% set {number} = loop.index - 1 + {ast.unparse(as_tree(start))}'
+                first = start.value if isinstance(start, Known) and isinstance(start.value, int) else None
+                if first is None:
+                    raise Unsayable(f'{source(items)} has no counterpart')
+                inner._reader.names[number] = Value(name(variable(number)), int)
+                counted = (
+                    f' %}}{{% set {variable(number)} = loop.index{f" {first - 1:+}" if first != 1 else ""}'
+                )
                 items = items.args[0]
         if not isinstance(target, ast.Name):
             raise Unsayable(f'{source(target)} has no counterpart')
-        found = self._reader.value(items)
-        tree, conditions = as_tree(found), list[ast.expr]()
-        if isinstance(tree, ast.ListComp) and ast.unparse(tree.elt) == target.id:
+        values, local = self._reader.value(items), variable(target.id)
+        tree, conditions = as_tree(values), list[ast.expr]()
+        if isinstance(tree, ast.ListComp) and ast.unparse(tree.elt) == local:
             [each] = tree.generators
-            if ast.unparse(each.target) == target.id:
+            if ast.unparse(each.target) == local:
                 tree, conditions = each.iter, list(each.ifs)
-        inner._reader.names[target.id] = Value(name(target.id), item_type(type_of(found)))
+        inner._reader.names[target.id] = Value(name(local), item_type(type_of(values)))
         conditions += [inner._reader.tree(test) for test in tests]
-        when = ' and '.join(map(_in_template, conditions))
-        return (
-            f'for {target.id} in {_in_template(tree)}{f" if {when}" if when else ""}{counted}',
-            inner,
-        )
+        head = f'for {local} in {_in_template(tree)}'
+        if conditions:
+            test = ast.BoolOp(ast.And(), conditions) if len(conditions) > 1 else conditions[0]
+            head += f' if {_in_template(test)}'
+        return head + counted, inner
 
     def _copy(self) -> TextReader:
         inner = TextReader(self._reader.copy())
@@ -187,7 +202,8 @@ def _in_template(tree: ast.expr) -> str:
     for node in ast.walk(tree):
         if isinstance(node, ast.ListComp):
             raise Unsayable(f'{source(node)} cannot be in a template')
-    return ast.unparse(tree)
+    text = ast.unparse(tree)
+    return f'({text})' if isinstance(tree, ast.IfExp) else text
 
 
 def shown(tree: ast.expr) -> str:

@@ -15,14 +15,14 @@ MARK = 'cannot be said'
 
 def write_chart(chart: Mapping[str, Any], notes: Notes) -> str:
     """Return the text of a chart file; notes become comments before their entries, or the nearest around."""
+    chart = {key: value for key, value in chart.items() if value not in ({}, [], '', None)}
     noted: dict[Place, list[str]] = {}
     for place, texts in notes.items():
         there = next(place[:end] for end in range(len(place), -1, -1) if _is_at(chart, place[:end]))
         noted.setdefault(there, []).extend(texts)
     lines = [f'# {MARK}: {text}' for text in noted.pop((), ())]
     for key, value in chart.items():
-        if value not in ({}, [], '', None):
-            lines += _entry(f'{spell_key(key)}:', value, 0, (key,), noted)
+        lines += _entry(f'{spell_key(key)}:', value, 0, (key,), noted)
     return '\n'.join(lines) + '\n'
 
 

@@ -3,5 +3,14 @@
 from engine.experiments.answer.answer import find_answer
 from engine.experiments.answer.records import CellResult, Design, Measure
 from engine.experiments.answer.sequential import EarlyStop
+from engine.experiments.answer.tables import find_trend, scores_by_case
 
-__all__ = ['CellResult', 'Design', 'EarlyStop', 'Measure', 'find_answer']
+__all__ = [
+    'CellResult',
+    'Design',
+    'EarlyStop',
+    'Measure',
+    'find_answer',
+    'find_trend',
+    'scores_by_case',
+]

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from statistics import fmean
 
-from engine.experiments.answer.cases import CaseScores, score_of
+from engine.experiments.answer.cases import ScoreTable, score_of
 from engine.experiments.answer.levels import alpha_at_end, holm
 from engine.experiments.answer.records import (
     Answer,
     CellResult,
-    Comparison,
     Design,
     Measure,
     ScoreSummary,
-    Standing,
+    VariantComparison,
     VariantSummary,
 )
 from engine.experiments.answer.sequential import EarlyStop
+from engine.experiments.answer.tables import find_front
 from engine.experiments.answer.words import describe, describe_all
 
 
@@ -45,6 +46,7 @@ def find_answer(design: Design, cells: Iterable[CellResult], *, cut_short: bool 
     return Answer(
         variants=tuple(summaries.values()),
         comparisons=tuple(comparisons),
+        front=find_front(tuple(summaries.values()), design.measures[0]),
         best=best.variant if best else '',
         text=describe_all(design, main, summaries),
     )
@@ -65,7 +67,7 @@ def _summary(design: Design, variant: str, cells: Sequence[CellResult]) -> Varia
 
 
 def _score_summary(measure: str, variant: str, cells: Sequence[CellResult]) -> ScoreSummary:
-    scores = CaseScores.of(cells, measure)
+    scores = ScoreTable.of(cells, measure)
     means = scores.means(variant)
     return ScoreSummary(
         measure=measure,
@@ -76,6 +78,25 @@ def _score_summary(measure: str, variant: str, cells: Sequence[CellResult]) -> S
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What differences say on their own."""
+
+    p: float
+    low: float
+    high: float
+
+
+@lru_cache(maxsize=64)
+def weigh(differences: tuple[float, ...], decides: bool) -> Weighed:
+    """Return the p value and the interval of differences, from more resamples if something is decided."""
+    from engine.experiments.answer.paired import FEW_RESAMPLES, RESAMPLES, chance, interval
+
+    resamples = RESAMPLES if decides else FEW_RESAMPLES
+    low, high = interval(differences, resamples)
+    return Weighed(p=float(chance(differences, resamples)), low=low, high=high)
+
+
 class _Comparer:
     """Compares the variants with the base by one measure."""
 
@@ -83,7 +104,7 @@ class _Comparer:
         self, design: Design, measure: Measure, cells: Sequence[CellResult], cut_short: bool
     ) -> None:
         self._design, self._measure, self._cut_short = design, measure, cut_short
-        self._scores = CaseScores.of(cells, measure.name)
+        self._scores = ScoreTable.of(cells, measure.name)
         self._cells = cells
         self._cases = {
             name: dict.fromkeys(cell.case for cell in cells if cell.variant == name)
@@ -92,55 +113,64 @@ class _Comparer:
         self._counts = {name: sum(cell.variant == name for cell in cells) for name in self._cases}
         self._early = EarlyStop(replace(design, measures=(measure,)))
         self._alpha = alpha_at_end(design)
-        if design.early_stop and measure is design.measures[0]:
+        self._is_main = measure is design.measures[0]
+        if design.early_stop and self._is_main:
             for cell in cells:
                 self._early.add(cell)
 
-    def compare_all(self) -> list[Comparison]:
+    def compare_all(self) -> list[VariantComparison]:
         """Return the comparison of each variant."""
-        from engine.experiments.answer.paired import chance
-
         pairs = {variant: self._differences(variant) for variant in self._design.variants}
         settled = self._early.settled
-        at_end = [
-            0.0 if variant in settled else float(chance(differences)) if differences else 1.0
+        ended = {variant for variant in pairs if variant in settled or self._has_ended(variant)}
+        weighed = {
+            variant: weigh(tuple(differences), self._is_main and variant in ended)
             for variant, differences in pairs.items()
+            if differences
+        }
+        at_end = [
+            0.0 if variant in settled else weighed[variant].p if variant in ended & weighed.keys() else 1.0
+            for variant in pairs
         ]
-        early, adjusted = self._early.p_values, holm(at_end)
+        by_time = (at_end, holm(at_end)), (self._early.p_values, holm(self._early.p_values))
         comparisons = []
-        for index, (variant, differences) in enumerate(pairs.items()):
-            p = (early, holm(early)) if variant in settled else (at_end, adjusted)
-            item = Comparison(
+        for index, variant in enumerate(pairs):
+            p_values, adjusted = by_time[variant in settled]
+            concluded = variant in ended & weighed.keys()
+            item = VariantComparison(
                 measure=self._measure.name,
                 variant=variant,
-                cases=len(differences),
-                left_out=len(self._both(variant)) - len(differences),
+                cases=len(pairs[variant]),
+                left_out=len(self._both(variant)) - len(pairs[variant]),
                 settled=variant in settled,
-                p=p[0][index] if differences else None,
-                adjusted_p=p[1][index] if differences else None,
+                p=p_values[index] if concluded else None,
+                adjusted_p=adjusted[index] if concluded else None,
                 cost_ratio=self._cost_ratio(variant),
-                standing='nothing',
+                standing='open' if variant in weighed else 'nothing',
             )
-            comparisons.append(self._judge(item, differences) if differences else item)
+            if variant in weighed:
+                item = self._judge(item, pairs[variant], weighed[variant])
+            comparisons.append(item)
         return comparisons
 
-    def _judge(self, item: Comparison, differences: Sequence[float]) -> Comparison:
-        from engine.experiments.answer.paired import cases_needed, interval
+    def _judge(
+        self, item: VariantComparison, differences: Sequence[float], weighed: Weighed
+    ) -> VariantComparison:
+        """Return a comparison with its difference, and its standing if it is not open."""
+        from engine.experiments.answer.paired import cases_needed
 
-        low, high = interval(differences)
-        difference = fmean(differences)
-        clear = (item.adjusted_p or 0.0) <= self._alpha and (low > 0 or high < 0)
-        standing: Standing = 'unclear'
-        if not item.settled and not self._has_ended(item.variant):
-            standing = 'open'
-        elif item.settled or clear:
-            standing = 'better' if (difference < 0) == self._measure.lower_is_better else 'worse'
+        difference, standing = fmean(differences), item.standing
+        if item.adjusted_p is not None:
+            excludes_zero = weighed.low > 0 or weighed.high < 0
+            standing = 'unclear'
+            if item.settled or (item.adjusted_p <= self._alpha and excludes_zero):
+                standing = 'better' if (difference < 0) == self._measure.lower_is_better else 'worse'
         worth = self._measure.worth or float(f'{self._scores.scale / 20:.1g}')
         return replace(
             item,
             difference=difference,
-            low=low,
-            high=high,
+            low=weighed.low,
+            high=weighed.high,
             standing=standing,
             worth=worth,
             cases_needed=cases_needed(differences, worth, self._alpha / len(self._design.variants)),

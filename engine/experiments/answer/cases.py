@@ -14,7 +14,7 @@ MAX_SCORE = 1e50
 """Maximum size of a score; anything beyond, and what is no number, is not scored."""
 
 
-class CaseScores:
+class ScoreTable:
     """The scores of all cases by one measure."""
 
     def __init__(self, measure: str) -> None:
@@ -42,12 +42,9 @@ class CaseScores:
         return fmean(scores) if scores else None
 
     def difference(self, case: str, variant: str, base: str) -> float | None:
-        """Return how much more the variant scored than the base, to twelve figures of the scores."""
+        """Return how much more the variant scored than the base."""
         one, other = self.mean(case, variant), self.mean(case, base)
-        if one is None or other is None:
-            return None
-        largest = max(abs(one), abs(other))
-        return round(one - other, 12 - math.ceil(math.log10(largest))) if largest else 0.0
+        return None if one is None or other is None else subtract(one, other)
 
     def means(self, variant: str) -> dict[str, float]:
         """Return the means of a variant by case."""
@@ -61,11 +58,22 @@ class CaseScores:
         return math.sqrt(squares / freedom) if freedom else None
 
     @property
+    def cases(self) -> list[str]:
+        """The cases on which any run was scored."""
+        return list(dict.fromkeys(case for cases in self._scores.values() for case in cases))
+
+    @property
     def scale(self) -> float:
         """The distance between the lowest and the highest score; 1 if all are from 0 to 1."""
         scores = [score for cases in self._scores.values() for listed in cases.values() for score in listed]
         low, high = min(scores, default=0.0), max(scores, default=1.0)
         return 1.0 if low >= 0 and high <= 1 else high - low
+
+
+def subtract(one: float, other: float) -> float:
+    """Return the difference of two scores, to twelve figures of them: equal ones must be equal."""
+    largest = max(abs(one), abs(other))
+    return round(one - other, 12 - math.ceil(math.log10(largest))) if largest else 0.0
 
 
 def score_of(cell: CellResult, measure: str) -> float | None:

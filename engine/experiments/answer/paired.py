@@ -18,6 +18,10 @@ from engine.experiments.answer.levels import fewest_cases
 
 RESAMPLES = 9_999
 """Resamples of an interval; also of a p value, which is exact up to 13 cases."""
+FEW_RESAMPLES = 1_999
+"""Resamples where nothing is decided."""
+ROUNDING = 1e-12
+"""Differences that are this close, by their size, are equal."""
 POWER = 0.8
 MAX_CASES = 100_000
 """Maximum number of cases that are said to be needed."""
@@ -27,29 +31,30 @@ BATCH = 2_000_000
 Differences = NDArray[np.float64]
 
 
-def interval(differences: Sequence[float] | Differences) -> tuple[float, float]:
+def interval(differences: Sequence[float] | Differences, resamples: int = RESAMPLES) -> tuple[float, float]:
     """Return the 95 % bootstrap interval of the mean: bias-corrected and accelerated, with a fixed seed.
 
     If all differences are equal, they are the interval.
     """
     sample = np.asarray(differences, dtype=np.float64)
-    if len(sample) < 2 or np.ptp(sample) == 0:
+    if len(sample) < 2 or np.ptp(sample) <= ROUNDING * np.abs(sample).max():
         return float(sample.mean()), float(sample.mean())
     bounds = stats.bootstrap(
         (sample,),
         np.mean,
-        n_resamples=RESAMPLES,
+        n_resamples=resamples,
         batch=batch(len(sample)),
         rng=np.random.default_rng(0),
     ).confidence_interval
     return float(bounds.low), float(bounds.high)
 
 
-def chance(differences: Sequence[float] | Differences) -> Any:
+def chance(differences: Sequence[float] | Differences, resamples: int = RESAMPLES) -> Any:
     """Return how often a mean as far from 0 comes up if each difference had either sign by chance.
 
     Args:
         differences: by case, along the last axis.
+        resamples: choices of signs to draw; all of them are tried if they are fewer.
 
     Returns:
         the two-sided p values, one for each of the other axes.
@@ -62,7 +67,7 @@ def chance(differences: Sequence[float] | Differences) -> Any:
         _mean,
         permutation_type='samples',
         vectorized=True,
-        n_resamples=RESAMPLES,
+        n_resamples=resamples,
         batch=batch(sample.size),
         axis=-1,
         rng=np.random.default_rng(0),

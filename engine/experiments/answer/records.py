@@ -106,7 +106,7 @@ class VariantSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class VariantComparison:
     """A variant against the base by one measure, over the cases that both were scored on."""
 
     measure: str
@@ -120,7 +120,7 @@ class Comparison:
     """From `low` to `high`: 95 % bootstrap interval of the difference."""
     high: float | None = None
     p: float | None = None
-    """How often chance alone would give such a difference; valid at any time if `settled`."""
+    """How often chance alone gives such a difference, valid at any time if `settled`; None while open."""
     adjusted_p: float | None = None
     """The same for all variants together (Holm)."""
     settled: bool = False
@@ -137,13 +137,42 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CaseScores:
+    """What the variants scored on one case: means of repeats."""
+
+    case: str
+    scores: Mapping[str, float | None]
+    """By variant; None if none of its runs was scored."""
+    disagreement: float | None
+    """From the lowest to the highest; None if fewer than two were scored."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrendPoint:
+    """A version of a workflow in a series of them."""
+
+    version: str
+    cases: int
+    mean: float
+    low: float
+    """From `low` to `high`: 95 % bootstrap interval of the mean over cases."""
+    high: float
+    change: float | None
+    """From the version before, on the cases that both were scored on; None if there are none."""
+    change_low: float | None
+    change_high: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """What an experiment says."""
 
     variants: tuple[VariantSummary, ...]
     """The base first."""
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[VariantComparison, ...]
     """By measure, the main one first, then by variant. P values are adjusted within a measure."""
+    front: tuple[str, ...]
+    """The variants than which no other is both better and cheaper, the cheapest first (Pareto front)."""
     best: str
     """The variant that is clearly better than the base, and by most; '' if none is."""
     text: str

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 
-from engine.experiments.answer.cases import CaseScores
+from engine.experiments.answer.cases import ScoreTable
 from engine.experiments.answer.levels import EARLY_ALPHA, holm
 from engine.experiments.answer.records import CellResult, Design
 
@@ -55,7 +55,7 @@ class EarlyStop:
 
     def __init__(self, design: Design) -> None:
         self._design = design
-        self._scores = CaseScores(design.measures[0].name)
+        self._scores = ScoreTable(design.measures[0].name)
         self._tests = {variant: SymmetryTest() for variant in design.variants}
         self._ended: defaultdict[tuple[str, str], int] = defaultdict(int)
 

@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from engine.experiments.answer.levels import alpha_at_end, fewest_cases
-from engine.experiments.answer.records import Comparison, Design, VariantSummary
+from engine.experiments.answer.records import Design, VariantComparison, VariantSummary
 
 ORDER = ('better', 'worse', 'unclear', 'open', 'nothing')
 
 
 def describe_all(
-    design: Design, comparisons: Sequence[Comparison], summaries: Mapping[str, VariantSummary]
+    design: Design, comparisons: Sequence[VariantComparison], summaries: Mapping[str, VariantSummary]
 ) -> str:
     """Return the answer in words: what is clear first."""
     if not design.variants:
@@ -26,7 +26,7 @@ def describe_all(
     return ' '.join([*(item.text for item in ordered), *failed])
 
 
-def describe(design: Design, item: Comparison, summaries: Mapping[str, VariantSummary]) -> str:
+def describe(design: Design, item: VariantComparison, summaries: Mapping[str, VariantSummary]) -> str:
     """Return a comparison as a sentence or two."""
     sentence = _say(design, item, summaries)
     if item.left_out and item.cases:
@@ -44,7 +44,7 @@ def failures(summary: VariantSummary) -> Iterator[str]:
         yield f'{summary.failed} of {counted(summary.runs, "run")} of {summary.variant} failed.'
 
 
-def _say(design: Design, item: Comparison, summaries: Mapping[str, VariantSummary]) -> str:
+def _say(design: Design, item: VariantComparison, summaries: Mapping[str, VariantSummary]) -> str:
     base, name = design.base, item.variant
     if item.difference is None or item.low is None or item.high is None:
         return _say_why_nothing(item, summaries[base], summaries[name])
@@ -73,7 +73,7 @@ def _say(design: Design, item: Comparison, summaries: Mapping[str, VariantSummar
     return f'No difference between {name} and {base} can be seen with {cases} ({found}){needed}.'
 
 
-def _say_why_nothing(item: Comparison, base: VariantSummary, variant: VariantSummary) -> str:
+def _say_why_nothing(item: VariantComparison, base: VariantSummary, variant: VariantSummary) -> str:
     for summary in (variant, base):
         if not summary.runs:
             return f'No run of {summary.variant} has ended yet.'
@@ -85,14 +85,14 @@ def _say_why_nothing(item: Comparison, base: VariantSummary, variant: VariantSum
     return f'{variant.variant} and {base.variant} have no case on which both were scored.'
 
 
-def _needed(item: Comparison, more: str, enough: str = '') -> str:
+def _needed(item: VariantComparison, more: str, enough: str = '') -> str:
     if item.cases_needed is None or item.worth is None:
         return ''
     text = more if item.cases_needed > item.cases else enough
     return text.format(rounded(item.cases_needed), plain(item.worth))
 
 
-def _cost(item: Comparison) -> str:
+def _cost(item: VariantComparison) -> str:
     ratio = item.cost_ratio
     if ratio is None or 0.95 <= ratio <= 1.05:
         return ''

@@ -4,13 +4,13 @@ from engine.experiments.datasets.cells import escape_formula
 from engine.experiments.datasets.exporting import export_csv, export_json_lines
 from engine.experiments.datasets.from_runs import case_of
 from engine.experiments.datasets.importing import import_cases
-from engine.experiments.datasets.records import MAX_CASES, Case, Imported, Problem
+from engine.experiments.datasets.records import MAX_CASES, Case, ImportedCases, TableProblem
 
 __all__ = [
     'MAX_CASES',
     'Case',
-    'Imported',
-    'Problem',
+    'ImportedCases',
+    'TableProblem',
     'case_of',
     'escape_formula',
     'export_csv',

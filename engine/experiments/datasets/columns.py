@@ -22,7 +22,7 @@ DECIMAL_COMMA = re.compile(r'[+-]?\d+,\d+')
 
 
 def target_of(column: str, parameters: Mapping[str, Any] | None = None) -> str:
-    """Return what a column is read as by its name: see `Imported.columns`."""
+    """Return what a column is read as by its name: see `ImportedCases.columns`."""
     name = column.removesuffix(JSON_SUFFIX)
     if name in OWN or name.startswith((PARAMETERS, EXPECTATION)):
         return name

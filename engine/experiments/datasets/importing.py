@@ -16,7 +16,7 @@ from engine.experiments.datasets.columns import (
     schemas_of,
     target_of,
 )
-from engine.experiments.datasets.records import MAX_CASES, MAX_PROBLEMS, Case, Imported, Problem
+from engine.experiments.datasets.records import MAX_CASES, MAX_PROBLEMS, Case, ImportedCases, TableProblem
 from engine.experiments.datasets.tables import Row, Table
 from engine.experiments.records import MAX_CASE
 from engine.records import RunId, clip
@@ -30,14 +30,14 @@ def import_cases(
     columns: Mapping[str, str] | None = None,
     delimiter: str = '',
     preview: int = 0,
-) -> Imported:
+) -> ImportedCases:
     """Read cases from CSV or JSON lines, whichever it is. Takes seconds for large files: call it in a thread.
 
     Args:
         file: seekable; it stays open.
         pattern: whose parameters they are: their types decide how cells are read. Without it, cells are text.
-        columns: what to read columns as, where their names do not say it; see `Imported.columns`. Parts of
-            objects in JSON lines are named like `input.task`.
+        columns: what to read columns as, where their names do not say it; see `ImportedCases.columns`. Parts
+            of objects in JSON lines are named like `input.task`.
         delimiter: what separates cells, if not what the first lines say.
         preview: read only so many cases; by default all, up to `MAX_CASES`.
 
@@ -47,16 +47,16 @@ def import_cases(
     try:
         table = Table.open(file, delimiter)
     except ValueError as error:
-        problem = Problem(row=0, text=f'cannot be read: {error}')
-        return Imported(cases=(), problems=(problem,), columns={}, encoding='', delimiter='')
+        problem = TableProblem(row=0, text=f'cannot be read: {error}')
+        return ImportedCases(cases=(), problems=(problem,), columns={}, encoding='', delimiter='')
     reader = _Reader(table, pattern, columns or {})
     cases: list[Case] = []
-    problems: list[Problem] = []
+    problems: list[TableProblem] = []
     for item in reader.read():
-        if isinstance(item, Problem):
+        if isinstance(item, TableProblem):
             problems.append(item)
         elif len(cases) == MAX_CASES:
-            problems.append(Problem(row=0, text=f'has more than {MAX_CASES:,} cases: split it'))
+            problems.append(TableProblem(row=0, text=f'has more than {MAX_CASES:,} cases: split it'))
             break
         else:
             cases.append(item)
@@ -64,10 +64,10 @@ def import_cases(
             break
     if not cases and not problems:
         text = 'has a header, and no rows below it' if table.columns else 'is empty'
-        problems.append(Problem(row=0, text=text))
+        problems.append(TableProblem(row=0, text=text))
     table.lines.close()
     encoding = table.lines.encoding.removesuffix('-sig')
-    return Imported(
+    return ImportedCases(
         cases=tuple(cases),
         problems=tuple(problems),
         columns=reader.targets,
@@ -85,10 +85,10 @@ class _Reader:
         self.targets: dict[str, str] = {}
         self._ids: dict[str, int] = {}
 
-    def read(self) -> Iterator[Case | Problem]:
+    def read(self) -> Iterator[Case | TableProblem]:
         """Yield the cases, and what is wrong."""
         for item in self._table.rows():
-            if isinstance(item, Problem):
+            if isinstance(item, TableProblem):
                 yield item
                 continue
             values = self._pick(item)
@@ -116,27 +116,29 @@ class _Reader:
                 values[column] = part
         return values
 
-    def _name_columns(self, row: Row | None, values: Mapping[str, Any]) -> Iterator[Problem]:
+    def _name_columns(self, row: Row | None, values: Mapping[str, Any]) -> Iterator[TableProblem]:
         """Say what the columns are read as that were not seen before."""
         number = row.number if row and self._table.json else 1
         columns = values if self._table.json else self._table.columns
         if not self.targets and not self._table.json:
             for column in self._columns.keys() - self._table.columns.keys():
                 known = ', '.join(self._table.columns)
-                yield Problem(row=number, column=column, text=f'there is no such column; there are: {known}')
+                yield TableProblem(
+                    row=number, column=column, text=f'there is no such column; there are: {known}'
+                )
         for column in columns:
             if column in self.targets:
                 continue
             target = self._columns.get(column, target_of(column, self._types))
             if problem := check_target(target, self._types):
-                yield Problem(row=number, column=column, text=problem)
+                yield TableProblem(row=number, column=column, text=problem)
                 continue
             twin = next((name for name, other in self.targets.items() if other == target and target), '')
             if twin and not self._table.json:
-                yield Problem(row=number, column=column, text=f'is read as {target}, and so is {twin!r}')
+                yield TableProblem(row=number, column=column, text=f'is read as {target}, and so is {twin!r}')
             self.targets[column] = target
 
-    def _read_row(self, row: Row, values: Mapping[str, Any]) -> Iterator[Case | Problem]:
+    def _read_row(self, row: Row, values: Mapping[str, Any]) -> Iterator[Case | TableProblem]:
         parameters: dict[str, Any] = {}
         own: dict[str, Any] = {}
         parts: dict[str, Any] = {}
@@ -159,15 +161,17 @@ class _Reader:
                 else:
                     own[target] = read
             except ValueError as error:
-                problems.append(Problem(row=row.number, column=column, text=str(error)))
+                problems.append(TableProblem(row=row.number, column=column, text=str(error)))
         problems += [
-            Problem(row=row.number, column=origins.get(name, name), text=text)
+            TableProblem(row=row.number, column=origins.get(name, name), text=text)
             for name, text in self._wrong_parameters(parameters).items()
             if not any(problem.column == origins.get(name, name) for problem in problems)
         ]
         if parts and own.get('expectation') is not None:
             problems.append(
-                Problem(row=row.number, column='expectation', text='is given whole, and in parts: choose one')
+                TableProblem(
+                    row=row.number, column='expectation', text='is given whole, and in parts: choose one'
+                )
             )
         case = Case(
             id=own.get('id') or str(len(self._ids) + 1),
@@ -180,7 +184,7 @@ class _Reader:
         first = self._ids.setdefault(case.id, row.number)
         if first != row.number:
             problems.append(
-                Problem(
+                TableProblem(
                     row=row.number, column='id', text=f'{clip(case.id, 40)!r} is the id of row {first}, too'
                 )
             )

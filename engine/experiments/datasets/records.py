@@ -28,7 +28,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class TableProblem:
     """What is wrong with a file, a row of it, or a cell."""
 
     row: int
@@ -45,12 +45,12 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
+class ImportedCases:
     """What was read from a file: its cases, and all that is wrong."""
 
     cases: tuple[Case, ...]
     """Those of rows without a problem."""
-    problems: tuple[Problem, ...]
+    problems: tuple[TableProblem, ...]
     """In the order of rows; if there are `MAX_PROBLEMS`, what follows was not read."""
     columns: Mapping[str, str]
     """What each column is read as: `id`, `split`, `tags`, `source`, `expectation`, `expectation.NAME`,

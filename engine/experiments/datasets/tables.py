@@ -14,7 +14,7 @@ from pydantic_core import from_json
 
 from engine.errors import InvalidInput
 from engine.experiments.datasets.cells import unescape_formula
-from engine.experiments.datasets.records import Problem
+from engine.experiments.datasets.records import TableProblem
 from engine.experiments.datasets.text import DAMAGE, MAX_LINE, Lines
 from engine.records.jsonable import refuse_nul
 
@@ -77,11 +77,11 @@ class Table:
         chosen = '' if is_json else delimiter or (hint[1] if hint else _delimiter_of(first))
         return cls(lines, is_json, chosen)
 
-    def rows(self) -> Iterator[Row | Problem]:
+    def rows(self) -> Iterator[Row | TableProblem]:
         """Yield the rows, and what is wrong with those that cannot be read."""
         yield from self._json_rows() if self.json else self._csv_rows()
 
-    def _csv_rows(self) -> Iterator[Row | Problem]:
+    def _csv_rows(self) -> Iterator[Row | TableProblem]:
         reader = csv.reader(self.lines, delimiter=self.delimiter, strict=True)
         names: list[str] | None = None
         while True:
@@ -94,7 +94,7 @@ class Table:
                 hint = next(
                     (text for key, text in HINT_OF_CSV_ERROR.items() if key in str(error)), str(error)
                 )
-                yield Problem(row=number, text=hint)
+                yield TableProblem(row=number, text=hint)
                 if names is None or any(key in str(error) for key in FATAL):
                     return
                 continue
@@ -114,38 +114,40 @@ class Table:
                 yield _row_of(number, names, cells)
         yield from self._skipped()
 
-    def _skipped(self) -> Iterator[Problem]:
+    def _skipped(self) -> Iterator[TableProblem]:
         while self.lines.too_long:
-            yield Problem(
+            yield TableProblem(
                 row=self.lines.too_long.pop(0),
                 text=f'is longer than {MAX_LINE:,} characters, and was skipped',
             )
 
-    def _json_rows(self) -> Iterator[Row | Problem]:
+    def _json_rows(self) -> Iterator[Row | TableProblem]:
         for line in self.lines:
             yield from self._skipped()
             if not line.strip():
                 continue
             number = self.lines.number
             if DAMAGE in line:
-                yield Problem(row=number, text=DAMAGED)
+                yield TableProblem(row=number, text=DAMAGED)
                 continue
             try:
                 value = from_json(line, allow_inf_nan=False)
             except ValueError as error:
                 if number == 1 and JSON_ARRAY.match(line):
-                    yield Problem(
+                    yield TableProblem(
                         row=1, text='begins a JSON list: write one object in each line, without commas'
                     )
                     return
-                yield Problem(row=number, text=f'is not JSON: {error}')
+                yield TableProblem(row=number, text=f'is not JSON: {error}')
                 continue
             if not isinstance(value, dict):
-                yield Problem(row=number, text='must be a JSON object, such as {"task": "..."}')
+                yield TableProblem(row=number, text='must be a JSON object, such as {"task": "..."}')
                 continue
             self.columns |= dict.fromkeys(islice(value, MAX_COLUMNS + 1))
             if len(self.columns) > MAX_COLUMNS:
-                yield Problem(row=number, text=f'has names beyond the {MAX_COLUMNS:,} of all rows together')
+                yield TableProblem(
+                    row=number, text=f'has names beyond the {MAX_COLUMNS:,} of all rows together'
+                )
                 return
             yield _checked(Row(number=number, values={k: v for k, v in value.items() if v is not None}))
         yield from self._skipped()
@@ -166,46 +168,48 @@ def _delimiter_of(lines: list[str]) -> str:
     return max(DELIMITERS, key=rank)
 
 
-def _header_problems(number: int, names: list[str]) -> Iterator[Problem]:
+def _header_problems(number: int, names: list[str]) -> Iterator[TableProblem]:
     if len(names) > MAX_COLUMNS:
-        yield Problem(row=number, text=f'has {len(names):,} columns; {MAX_COLUMNS:,} at most')
+        yield TableProblem(row=number, text=f'has {len(names):,} columns; {MAX_COLUMNS:,} at most')
     for name, count in Counter(filter(None, names)).items():
         if count > 1:
             places = [str(place) for place, other in enumerate(names, 1) if other == name]
-            yield Problem(
+            yield TableProblem(
                 row=number,
                 column=name,
                 text=f'names columns {" and ".join(places)}: each needs a name of its own',
             )
         if '\0' in name or DAMAGE in name:
-            yield Problem(row=number, column=name, text='is not readable as a name')
+            yield TableProblem(row=number, column=name, text='is not readable as a name')
 
 
-def _row_of(number: int, names: list[str], cells: list[str]) -> Row | Problem:
+def _row_of(number: int, names: list[str], cells: list[str]) -> Row | TableProblem:
     extra = [
         place for place, cell in enumerate(cells, 1) if cell and (place > len(names) or not names[place - 1])
     ]
     if len(cells) < len(names) and any(names[len(cells) :]):
-        return Problem(row=number, text=f'has {len(cells)} of {len(names)} cells')
+        return TableProblem(row=number, text=f'has {len(cells)} of {len(names)} cells')
     if extra and extra[0] > len(names):
-        return Problem(
+        return TableProblem(
             row=number,
             text=f'has {extra[-1]} cells for {len(names)} columns: put quotation marks around a cell'
             ' that holds the delimiter',
         )
     if extra:
-        return Problem(row=number, text=f'has something in column {extra[0]}, which the header does not name')
+        return TableProblem(
+            row=number, text=f'has something in column {extra[0]}, which the header does not name'
+        )
     values = {name: unescape_formula(cell) for name, cell in zip(names, cells, strict=False) if name and cell}
     damaged = next((name for name, cell in values.items() if DAMAGE in cell), '')
     if damaged:
-        return Problem(row=number, column=damaged, text=DAMAGED)
+        return TableProblem(row=number, column=damaged, text=DAMAGED)
     return _checked(Row(number=number, values=values))
 
 
-def _checked(row: Row) -> Row | Problem:
+def _checked(row: Row) -> Row | TableProblem:
     try:
         refuse_nul(row.values)
     except InvalidInput as error:
         column, text = next(iter(error.problems.items()))
-        return Problem(row=row.number, column=column, text=text)
+        return TableProblem(row=row.number, column=column, text=text)
     return row

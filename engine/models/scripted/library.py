@@ -48,6 +48,8 @@ class Sample:
     """Values for the pattern's `Parameters`, including the task."""
     models: Mapping[str, str] = field(default_factory=dict)
     """The models of its roles, in place of the scripted model."""
+    stubs: Mapping[str, Any] = field(default_factory=dict)
+    """What its agents say, in place of any model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,49 +1,16 @@
 """Experiments: their list, one while it runs and once it is over."""
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
 from nicegui.testing import User
 
 from engine import LocalConductor
-from engine.experiments.datasets import Case
-from engine.experiments.records import Experiment, ScorerSpec, Variant
+from engine.experiments import Experiment
 from engine.operations import Role
-from engine.records import Launch
-from tests.support.experiments import Echo
+from tests.pages.experiments.conftest import LOAVES
 from tests.support.pages.clicks import click, see
 from ui.web.pages.experiments.cells import CellGrid
-
-LOAVES = Experiment(
-    name='Loaves',
-    dataset='loaves',
-    base=Launch(pattern='echo'),
-    variants=(
-        Variant(name='as it is'),
-        Variant(name='wrong', change={'parameters': {'answer': 'none'}}),
-        Variant(name='breaks', change={'parameters': {'fails': True}}),
-    ),
-    scorers=(ScorerSpec(name='right', kind='contains'), ScorerSpec(name='status', kind='status')),
-)
-
-
-@pytest.fixture
-async def conductor() -> AsyncIterator[LocalConductor]:
-    """A conductor with eight cases of a pattern that answers what it is given."""
-    async with LocalConductor() as conductor:
-        conductor.catalog.add(Echo)
-        cases = [
-            Case(id=f'case {n}', parameters={'answer': f'{n} loaves'}, expectation=str(n)) for n in range(8)
-        ]
-        await conductor.datasets.save('loaves', cases)
-        yield conductor
-
-
-@pytest.fixture
-async def over(conductor: LocalConductor) -> Experiment:
-    """An experiment that is over."""
-    return (await conductor.experiment(LOAVES)).experiment
 
 
 def grid(pages: User) -> CellGrid:
@@ -58,9 +25,11 @@ async def test_the_list_says_what_an_experiment_found(pages: User, over: Experim
     await see(pages, 'Loaves', 'Echo', 'Done', 'as it is, wrong, breaks', 'wrong is worse than as it is')
 
 
-async def test_without_an_experiment_there_is_an_empty_state(pages: User) -> None:
+async def test_the_sample_is_started_with_one_click(pages: User) -> None:
     await pages.open('/experiments')
     await see(pages, 'No experiments yet')
+    click(pages, 'Run the sample')
+    await see(pages, 'A stricter reviewer', retries=30)
 
 
 async def test_an_unknown_experiment_is_reported(pages: User) -> None:

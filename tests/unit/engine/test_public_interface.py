@@ -13,9 +13,10 @@ from tests.tree import ROOT
 
 FOR_PROGRAMS = {
     'engine': (
-        'Activity AgentOrchestrator Breakpoint Budget Catalog Conductor EngineError Event EventRefused'
-        ' InvalidInput LocalConductor Memory Pattern PatternError Retry Role RunHandle RunResult'
-        ' SimulatedClock Status TaskState ToolContext Transition agent run_collaborative_task stage tool'
+        'Activity AgentOrchestrator Breakpoint Budget Case Catalog Conductor EngineError Event EventRefused'
+        ' Experiment InvalidInput LocalConductor Memory Pattern PatternError Retry Role RunHandle RunResult'
+        ' ScorerSpec SimulatedClock Status TaskState ToolContext Transition Variant agent'
+        ' run_collaborative_task scorer stage tool'
     ),
     'engine.patterns': (
         'ACTIONS Agent Ballot BlogOrchestratorAgent BurnDown Candidate Choice CodeReview CollaborationResult'

@@ -98,9 +98,9 @@ class RequestShape:
             name, bases = f'{changed.__name__}Changes', (ChangesBody, changes_model(changed))
         elif whole := self.whole:
             record = whole[1]
-            if not self.adds:
-                return input_model(record)
             name, bases = f'{record.__name__}Input', (RequestBody, input_model(record))
+            if not self.adds and 'name' not in BODY_TEXTS.get(self.route.id or self.operation.name, {}):
+                return input_model(record)
         else:
             name = f'{"".join(map(str.capitalize, (self.route.id or self.operation.name).split("_")))}Input'
             bases, fields = (RequestBody,), {each: self.field(each) for each in self.body}

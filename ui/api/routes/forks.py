@@ -22,7 +22,7 @@ CREATES = problems(404, 413, 415)
 MAX_VARIANTS = 20
 
 
-class Variant(RequestBody):
+class ForkVariant(RequestBody):
     """One of several forks."""
 
     name: str = Field(min_length=1, max_length=100, description="Appended to the run's title.")
@@ -33,7 +33,7 @@ class NewVariants(RequestBody):
     """Several forks at once, to be watched side by side."""
 
     at: int = Field(ge=0, le=MAX_NUMBER, description='The step; 0 to start over.')
-    variants: list[Variant] = Field(min_length=1, max_length=MAX_VARIANTS)
+    variants: list[ForkVariant] = Field(min_length=1, max_length=MAX_VARIANTS)
     paused: StrictBool = False
     budget: input_model(Budget) | None = None  # type: ignore[valid-type]
 

@@ -41,9 +41,9 @@ def export(
     session: Session,
 ) -> None:
     """Print a pattern as a chart file, with the states it has for these parameters."""
-    found = session.catalog.pattern(pattern)
-    values = parse_parameters(describe_pattern(found), None, sets or [])
-    exported = export_chart(found, values, name=name)
+    python = session.catalog.pattern(pattern)
+    values = parse_parameters(describe_pattern(python), None, sets or [])
+    exported = export_chart(python, values, name=name)
     if output is None:
         typer.echo(exported.text, nl=False)
     else:

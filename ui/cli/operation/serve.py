@@ -229,7 +229,7 @@ def _fleet(temporal: str, namespace: str, settings: Settings) -> WebFleet:
 def _own_worker(session: Session, log_format: str, temporal: str, namespace: str) -> Iterator[None]:
     """Run a worker with the server's options, until the server ends."""
     settings = session.settings
-    command = [sys.executable, '-m', __package__.rsplit('.', 2)[0], 'worker']
+    command = [sys.executable, '-m', __package__.rsplit('.', 2)[0], 'worker', 'serve']
     command += ['--synchronous', settings.synchronous, '--log-format', log_format]
     command += [part for folder in settings.patterns for part in ('--patterns', str(folder))]
     command += [] if session.pace is None else ['--pace', str(session.pace)]

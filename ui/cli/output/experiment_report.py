@@ -9,7 +9,8 @@ from engine.experiments import Cell, Experiment, Plan
 from engine.operations import ExperimentResult
 from engine.records import Status
 from ui.formatting.plain_text import strip_control
-from ui.formatting.values import count, dollars
+from ui.formatting.usage import dollars
+from ui.formatting.values import count
 
 
 def plan_lines(experiment: Experiment, plan: Plan) -> Iterator[str]:
@@ -43,14 +44,16 @@ def result_lines(result: ExperimentResult) -> Iterator[str]:
     yield result.answer.text
 
 
-def junit_of(result: ExperimentResult, fail_under: float | None) -> bytes:
+def junit_of(result: ExperimentResult, fail_under: float | None, about: str = '') -> bytes:
     """Return a JUnit report: a suite for each variant, with a test for each run.
 
-    A failed run is an error, one without a score is skipped, and one worse than `fail_under` has failed.
+    A failed run is an error, and one without a score is skipped. Of the variant `about`, by default the
+    first, one whose score is worse than `fail_under` has failed.
     """
     root = ET.Element('testsuites', name=_text(result.experiment.name))
     for variant in result.experiment.variants:
         cells = [cell for cell in result.cells if cell.variant == variant.name and cell.state == 'scored']
+        limit = fail_under if variant.name == (about or result.experiment.variants[0].name) else None
         suite = ET.SubElement(root, 'testsuite', name=_text(variant.name))
         counts = {'tests': 0, 'failures': 0, 'errors': 0, 'skipped': 0}
         for cell in cells:
@@ -62,7 +65,7 @@ def junit_of(result: ExperimentResult, fail_under: float | None) -> bytes:
                 time=f'{cell.seconds:.3f}',
             )
             counts['tests'] += 1
-            if problem := _problem(result.experiment, cell, fail_under):
+            if problem := _problem(result.experiment, cell, limit):
                 kind, text = problem
                 ET.SubElement(case, kind, message=_text(text))
                 counts[{'failure': 'failures', 'error': 'errors'}.get(kind, kind)] += 1

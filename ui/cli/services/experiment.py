@@ -94,7 +94,7 @@ def run(  # noqa: PLR0913  (the options)
             return None
         return await _follow(conductor, await conductor.experiments.add(experiment), session)
 
-    result = _with_conductor(session, work)
+    result = with_conductor(session, work)
     if result:
         _end(result, session, fail_under, variant, junit)
 
@@ -115,13 +115,13 @@ def resume(
         _check_variant(found, variant)
         return await _follow(conductor, await conductor.experiments.resume(found.id), session)
 
-    _end(_with_conductor(session, work), session, fail_under, variant, junit)
+    _end(with_conductor(session, work), session, fail_under, variant, junit)
 
 
 @with_session('as_json', 'database', 'server')
 def list_experiments(*, session: Session) -> None:
     """List the experiments, newest first."""
-    found = _with_conductor(session, lambda conductor: conductor.experiments.list())
+    found = with_conductor(session, lambda conductor: conductor.experiments.list())
     for item in found:
         if session.as_json:
             _print_json(item)
@@ -147,7 +147,7 @@ def show(
     async def work(conductor: Conductor) -> ExperimentResult:
         return await result_of(conductor.experiments, await _find(conductor, name))
 
-    result = _with_conductor(session, work)
+    result = with_conductor(session, work)
     _check_variant(result.experiment, variant)
     if session.as_json:
         for cell in result.cells:
@@ -188,7 +188,7 @@ def rescore(
         found = await _find(conductor, name)
         return await _follow(conductor, await conductor.experiments.rescore(found.id, scorers), session)
 
-    _end(_with_conductor(session, work), session)
+    _end(with_conductor(session, work), session)
 
 
 @with_session('database', 'server')
@@ -255,7 +255,7 @@ def _end(
         for line in result_lines(result):
             typer.echo(strip_control(line))
     if junit:
-        junit.write_bytes(junit_of(result, fail_under))
+        junit.write_bytes(junit_of(result, fail_under, variant))
     state = result.experiment.state
     if state != 'done':
         raise typer.Exit(ExitCode.CANCELLED if state == 'cancelled' else ExitCode.UNFINISHED)
@@ -283,7 +283,9 @@ async def _find(conductor: Conductor, name: str) -> Experiment:
     return find_named(await conductor.experiments.list(), name, 'experiment')
 
 
-def _with_conductor(session: Session, work: Callable[[Conductor], Awaitable[T]]) -> T:
+def with_conductor(session: Session, work: Callable[[Conductor], Awaitable[T]]) -> T:
+    """Return the result of work with a conductor, which is open meanwhile."""
+
     async def run() -> T:
         async with open_conductor(session) as conductor:
             return await work(conductor)
@@ -295,7 +297,7 @@ def _steer(session: Session, name: str, work: Callable[[Conductor, str], Awaitab
     async def carry_out(conductor: Conductor) -> None:
         await work(conductor, (await _find(conductor, name)).id)
 
-    _with_conductor(session, carry_out)
+    with_conductor(session, carry_out)
 
 
 def _print_json(record: object) -> None:

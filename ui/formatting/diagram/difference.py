@@ -19,8 +19,8 @@ MARKS = MappingProxyType({'added': '+', 'removed': '−', 'changed': '~'})  # no
 
 def union_shape(difference: ShapeDifference) -> Shape:
     """Return the new chart with the states and edges that it lost."""
-    kept = set(map(edge_name, difference.new.edges))
-    lost = [edge for _, edge in _drawn(difference.edges) if edge_name(edge) not in kept]
+    present = set(map(edge_name, difference.new.edges))
+    lost = [edge for _, edge in _drawn(difference.edges) if edge_name(edge) not in present]
     return merge_shapes([difference.new, replace(difference.old, edges=tuple(lost))])
 
 

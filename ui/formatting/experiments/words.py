@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from engine.experiments import Experiment, Score, Variant
+from engine.experiments import Experiment, Score, ScorerSpec, Variant
+from engine.records import clip
 from ui.formatting.experiments.table import CellTable, figure
 from ui.formatting.steps import duration, role_title, short_json
 from ui.formatting.usage import dollars
@@ -13,6 +14,8 @@ from ui.formatting.values import count
 
 MAX_VALUE = 40
 """Maximum number of characters shown of a value."""
+MAX_SETTINGS = 160
+"""And of the settings of a scorer."""
 STATES: Mapping[str, tuple[str, str]] = {
     'running': ('Running', 'running'),
     'scoring': ('Scoring', 'running'),
@@ -56,6 +59,15 @@ def _lines(name: str, value: Any) -> Iterator[str]:
         yield f'budget: {", ".join(limits) or "none"}'
     else:
         yield f'{name} = {short_json(value, MAX_VALUE)}'
+
+
+def settings_words(spec: ScorerSpec) -> str:
+    """Return a scorer's settings on one line."""
+    parts = (
+        f'{name.replace("_", " ")}: {value if isinstance(value, str) else short_json(value, MAX_VALUE)}'
+        for name, value in spec.settings.items()
+    )
+    return clip(', '.join(parts), MAX_SETTINGS)
 
 
 def size_words(cases: int, variants: int, repeats: int) -> str:

@@ -12,8 +12,8 @@ from nicegui.events import UploadEventArguments
 
 from engine import EngineError
 from ui.app.backend import Backend
-from ui.web.components.assets import ASSETS
 from ui.web.components.dialogs import await_answer, dialog_frame
+from ui.web.components.forms.drop_zone import drop_zone
 from ui.web.components.theme import button, notice, text_notice
 from ui.web.components.widgets import Box, Text, set_attributes, text_link
 from ui.web.downloads import disk_errors
@@ -22,19 +22,9 @@ from ui.web.exports.text import import_message
 MAX_BYTES = 1 << 30
 """Maximum size of a file, in bytes."""
 SOURCES = 'Bundles of Hemicycle, or traces of other frameworks (OTLP/JSON, exports of Langfuse and Phoenix).'
+TOO_LARGE = f'A file has more than {MAX_BYTES >> 30} GB: import it with `hemicycle runs import`.'
 PROGRESS_SECONDS = 0.2
 """Seconds between updates of a file's progress."""
-ON_DROP = """(event) => {{
-    event.preventDefault();
-    event.currentTarget.classList.remove('over');
-    if (event.dataTransfer.files.length) getElement({id}).addFiles(event.dataTransfer.files);
-}}"""
-ON_DRAG_OVER = "(event) => { event.preventDefault(); event.currentTarget.classList.add('over'); }"
-ON_DRAG_LEAVE = "(event) => event.currentTarget.classList.remove('over')"
-
-
-class _Upload(ui.upload, component=ASSETS / 'controls' / 'file_picker.js'):
-    """NiceGUI's upload with a small element of our own."""
 
 
 class ImportDialog:
@@ -53,22 +43,13 @@ class ImportDialog:
         """Show the dialog until it is closed."""
         with dialog_frame('Import runs') as dialog:
             Text('p', f'{SOURCES} Imported runs do not start, and no run is replaced.')
-            upload = _Upload(
+            drop_zone(
+                self._import_upload,
+                max_bytes=MAX_BYTES,
+                on_begin=lambda: self._show_progress('Uploading…', None),
+                on_problem=self._show_problem,
                 multiple=True,
-                max_file_size=MAX_BYTES,
-                on_begin_upload=lambda: self._show_progress('Uploading…', None),
-                on_upload=self._import_upload,
-                on_rejected=self._show_rejected,
             )
-            upload.on('failed', lambda event: self._show_problem(event.args, 'the connection was lost'))
-            with Box('drop') as zone:
-                ui.icon('upload_file', size='28px')
-                Text('span', 'Drop files here, or')
-                choose = button('Choose files', kind='primary')
-            zone.on('dragover', js_handler=ON_DRAG_OVER)
-            zone.on('dragleave', js_handler=ON_DRAG_LEAVE)
-            zone.on('drop', js_handler=ON_DROP.format(id=upload.id))
-            choose.on('click', js_handler=f'() => getElement({upload.id}).pickFiles()')
             with Box('import-state', role='status') as self._state:
                 self._progress = Text('span', '')
                 self._bar = Box(tag='progress', max='1', aria_label='Import progress')
@@ -85,11 +66,6 @@ class ImportDialog:
             self._bar.props(remove='value')
         else:
             set_attributes(self._bar, value=str(share))
-
-    def _show_rejected(self) -> None:
-        self._show_problem(
-            '', f'A file has more than {MAX_BYTES >> 30} GB: import it with `hemicycle runs import`.'
-        )
 
     async def _import_upload(self, event: UploadEventArguments) -> None:
         name, read, size = event.file.name, [0], max(1, event.file.size())
@@ -126,5 +102,6 @@ class ImportDialog:
     def _show_problem(self, name: str, problem: str) -> None:
         if self._results.is_deleted:
             return
+        text = f'{name} was not imported: {problem}.' if name else TOO_LARGE
         with self._results:
-            text_notice('fail', 'error_outline', f'{name} was not imported: {problem}.' if name else problem)
+            text_notice('fail', 'error_outline', text)

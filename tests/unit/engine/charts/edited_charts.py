@@ -39,6 +39,7 @@ memory:
   answer: string
 records:
   Draft: {text: string, round: integer}
+define: {latest: "memory.drafts[-1]", latest_text: latest.text}
 answer: answer
 panels: {result: {revisions: drafts}}
 roles:
@@ -71,7 +72,7 @@ states:
         from: writing
         to: judging
       - {on: done, from: judging, to: over, if: is_spent}
-      - {on: done, from: judging, to: writing, unless: "memory.drafts[-1].text == ''"}
+      - {on: done, from: judging, to: writing, unless: "memory.drafts[-1].text == '' or latest == null"}
   asking: {waits: verdict}
 
   # Ends.
@@ -116,7 +117,7 @@ LAYOUTS = {
 
 RENAMED = [
     ('role', 'writer'), ('field', 'round'), ('field', 'task'), ('guard', 'is_spent'), ('action', 'keep'),
-    ('record', 'Draft'),
+    ('record', 'Draft'), ('definition', 'latest'),
 ]  # fmt: skip
 PROMPT = 'Say: "hi"\n # no\n'
 TYPED = ['\n', '  \n', '# note: {a, b} "c\n', '      # - on: done\n']

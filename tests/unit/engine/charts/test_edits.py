@@ -23,6 +23,8 @@ from engine.charts.edits import (
     edit_chart,
     parse_edit,
 )
+from engine.charts.edits.mentions import STEPS, WITHIN
+from engine.charts.format import Part
 from engine.errors import InvalidInput
 from tests.unit.engine.charts.edited_charts import (
     COMMENTED,
@@ -33,6 +35,10 @@ from tests.unit.engine.charts.edited_charts import (
     shape_of,
 )
 
+PATHS = ('set', 'append', 'increment', 'remove')
+VALUES = ('facts', 'prose', 'define', 'output', 'let', 'set', 'append', 'increment')
+PLAIN = ('default', 'examples', 'parameters', 'stubs')
+"""What holds neither expressions nor templates."""
 layouts = pytest.mark.parametrize('text', LAYOUTS.values(), ids=LAYOUTS)
 
 
@@ -72,6 +78,7 @@ def test_renaming_touches_stubs_and_comparisons_but_no_prose():
         ('guard', 'is_spent', 'is_over', ['guards', 'if']),
         ('action', 'keep', 'store', ['actions', 'then']),
         ('record', 'Draft', 'Version', ['records', 'items']),
+        ('definition', 'latest', 'newest', ['define', 'define', 'unless']),
     ],
 )
 def test_there_and_back_is_the_same_text(text, what, old, new, where):
@@ -105,7 +112,20 @@ def test_a_guarded_transition_comes_before_the_one_that_is_always_taken():
     ends = [(edge.source, edge.dest) for edge in shape_of(text).edges if edge.trigger == 'verdict']
     assert ends == [('asking', 'work'), ('asking', 'done')]
     problem = refused(COMMENTED, AddEdge(**back))
-    assert problem == {'conditions': 'line 57 is always taken, so it needs a guard, or that line does'}
+    line = COMMENTED[: COMMENTED.index('  - {on: verdict')].count('\n') + 1
+    assert problem == {'conditions': f'line {line} is always taken, so it needs a guard, or that line does'}
+
+
+def test_renaming_knows_each_key_of_the_format_that_holds_code():
+    known = {'Code|Guards': {*WITHIN, *PATHS}, 'Steps': {*STEPS, 'actions'}, 'JsonValue': {*VALUES, *PLAIN}}
+    parts, checked = list(Part.__subclasses__()), 0
+    for part in parts:
+        for name, annotation in part.__annotations__.items():
+            for kinds, keys in known.items():
+                if re.search(rf'\b({kinds})\b', annotation):
+                    assert (part.model_fields[name].alias or name) in keys, (part, name)
+                    checked += 1
+    assert checked > 30
 
 
 @layouts

@@ -17,7 +17,7 @@ from engine import InvalidInput, Pattern, Status
 from engine.experiments.datasets import (
     MAX_CASES,
     Case,
-    Imported,
+    ImportedCases,
     case_of,
     escape_formula,
     export_csv,
@@ -45,16 +45,16 @@ class Sample(Pattern):
         options: dict[str, Any] = {}
 
 
-def read(content: str | bytes, **more: Any) -> Imported:
+def read(content: str | bytes, **more: Any) -> ImportedCases:
     data = content.encode() if isinstance(content, str) else content
     return import_cases(io.BytesIO(data), **{'pattern': Sample, **more})
 
 
-def parameters(imported: Imported) -> list[dict[str, Any]]:
+def parameters(imported: ImportedCases) -> list[dict[str, Any]]:
     return [dict(case.parameters) for case in imported.require()]
 
 
-def problems(imported: Imported) -> list[str]:
+def problems(imported: ImportedCases) -> list[str]:
     return [f'{problem.place}: {problem.text}' for problem in imported.problems]
 
 

@@ -229,3 +229,21 @@ async def test_another_process_goes_on_once_the_first_is_dead_and_makes_no_run_t
     done = await over(two, started.id)
     assert done.state == 'done' and (await two.runs()).total == 24
     await two.close()
+
+
+@pytest.mark.parametrize('compare', [False, True])
+async def test_a_judge_scores_in_runs_of_its_own_that_anyone_can_read(compare: bool) -> None:
+    judge = ScorerSpec(name='good', kind='model', settings={'rubric': 'Is it short?', 'compare': compare})
+    async with LocalConductor(clock=HastyClock()) as conductor:
+        conductor.catalog.add(Echo)
+        await conductor.datasets.save('loaves', CASES[:2])
+        result = await conductor.experiment(experiment(variants=VARIANTS[:2], scorers=(judge,), at_once=4))
+        scores = [(cell.variant, cell.scores['good']) for cell in result.cells]
+        judged = await conductor.runs(RunQuery(pattern='judge'))
+    assert all(score.value is not None and not score.waits for _, score in scores)
+    read = [run for _, score in scores for run in score.runs]
+    assert sorted(info.id for info in judged.runs) == sorted(read) and len(read) == (2 if compare else 4)
+    assert not compare or {score.value for name, score in scores if name == 'as it is'} == {0.5}
+    assert {'judge', f'experiment:{result.experiment.id}'} == {
+        tag for info in judged.runs for tag in info.tags
+    }

@@ -44,7 +44,7 @@ def test_commands_have_one_grammar() -> None:
         assert 'remove' in words or 'add' not in words, name
         assert words != {'list'}, name
     assert not any(name.split()[-1] in SYNONYMS for name in commands)
-    assert len([name for name in commands if ' ' not in name]) <= 24, 'the top stays short'
+    assert len([name for name in commands if ' ' not in name]) <= 27, 'the top stays short'
 
 
 def test_the_help_lists_each_command_with_the_beginning_of_its_own_help() -> None:

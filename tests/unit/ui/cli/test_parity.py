@@ -24,6 +24,8 @@ COMMAND_OF = {
     'charts.save': 'chart save',
     'check': 'test check',
     'clean_up': 'runs retain',
+    'datasets.remove': 'dataset remove',
+    'datasets.save': 'dataset import',
     'delete': 'runs remove',
     'deny': 'send RUN deny',
     'delete_note': 'runs note remove',

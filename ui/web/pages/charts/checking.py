@@ -1,4 +1,4 @@
-"""Checks the text of a chart as it is typed: its chart, its problems by line, and where everything stands."""
+"""Checks the text of a chart as it is typed: its chart, its problems, and where everything stands."""
 
 from __future__ import annotations
 

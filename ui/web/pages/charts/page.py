@@ -41,7 +41,7 @@ def register(backend: Backend) -> None:
 class ChartList(RowList):
     """The charts that are files."""
 
-    PART, TITLE, ICON = 'charts', 'Chart files', 'account_tree'
+    PART, TITLE, ID, ICON = 'charts', 'Chart files', 'chart-files', 'account_tree'
     EMPTY = 'No charts yet. A new one begins as a small example that runs.'
 
     @override

@@ -31,7 +31,8 @@ from ui.web.pages.compare.step import StepPane
 from ui.web.pages.compare.transcript import ComparedTranscript
 from ui.web.pages.shared import errors
 from ui.web.pages.shared.compare_picker import pick_comparison
-from ui.web.routing import compare_path, serve_page, show_address
+from ui.web.permission import is_permitted
+from ui.web.routing import compare_path, experiment_path, serve_page, show_address
 
 POLL_SECONDS = 2.0
 """Minimum seconds between comparisons of unfinished runs; longer if a comparison is slow."""
@@ -289,6 +290,9 @@ class CompareHeader:
             with Box('run-controls'):
                 self._divergence_button = button('Go to divergence', icon='call_split', kind='primary')
                 self._divergence_button.on('click', go_to_divergence)
+                if is_permitted('experiments.add'):
+                    path = experiment_path(comparison.a.info.id, comparison.b.info.id)
+                    text_link(path, 'Make this an experiment', 'btn', icon='balance')
                 text_link(
                     compare_path(comparison.b.info.id, comparison.a.info.id),
                     'Swap A and B',

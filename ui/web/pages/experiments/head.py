@@ -15,6 +15,8 @@ from ui.formatting.values import ago, as_sentence, exact
 from ui.web.components.dialogs import confirm, notify_errors
 from ui.web.components.theme import button
 from ui.web.components.widgets import Box, CachedElement, Text, text_link
+from ui.web.permission import is_permitted
+from ui.web.routing import with_query
 
 MAX_RUNNING = 8
 """Maximum number of runs under way that are named."""
@@ -67,6 +69,8 @@ class ExperimentHead:
         if not self._experiment.is_over:
             self._draw_action('Cancel', 'stop_circle', 'cancel', self._cancel)
             return
+        if is_permitted('experiments.add'):
+            text_link(with_query('/experiments/new', after=id), 'Run again', 'btn', icon='restart_alt')
         self._draw_action('Score again', 'fact_check', 'rescore', lambda: experiments.rescore(id))
         self._draw_action('Delete', 'delete', 'remove', self._remove)
 

@@ -16,7 +16,7 @@ from ui.formatting.experiments.words import STATES
 from ui.formatting.steps import author_text
 from ui.formatting.values import ago, as_sentence, count, exact
 from ui.web.components.debounce import create_page_task
-from ui.web.components.theme import empty_state, text_notice
+from ui.web.components.theme import button, empty_state, text_notice
 from ui.web.components.widgets import (
     Box,
     CachedElement,
@@ -27,6 +27,8 @@ from ui.web.components.widgets import (
     set_attributes,
     text_input,
 )
+from ui.web.pages.experiments.sample import run_sample
+from ui.web.permission import is_permitted
 
 POLL_SECONDS = 2.0
 VERDICT_SECONDS = 20.0
@@ -123,7 +125,12 @@ class ExperimentList:
         if self._all:
             empty_state('search_off', 'No experiments match.')
             return
-        empty_state('balance', 'No experiments yet.')
+        words = 'No experiments yet. The sample compares three variants on eight cases, offline and for free.'
+        empty_state('balance', words)
+        if is_permitted('experiments.add'):
+            with Box('empty-action'):
+                sample = button('Run the sample', icon='play_arrow', kind='primary')
+                sample.on('click', lambda: run_sample(self._backend))
 
     def _draw(self, row: tuple[Experiment, str, str]) -> Element:
         item, said, started = row

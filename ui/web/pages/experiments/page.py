@@ -6,10 +6,11 @@ from engine import EngineError
 from engine.experiments import UnknownExperiment
 from ui.app.backend import Backend
 from ui.web.components.theme import frame, section_head
-from ui.web.components.widgets import Box
+from ui.web.components.widgets import Box, text_link
 from ui.web.pages.experiments.listing import ExperimentList
 from ui.web.pages.experiments.screen import ExperimentScreen
 from ui.web.pages.shared import errors
+from ui.web.permission import is_permitted
 from ui.web.routing import serve_page
 
 
@@ -22,7 +23,10 @@ def register(backend: Backend) -> None:
             frame(here='/experiments', of_runs=True),
             Box('section', 'section', aria_labelledby='experiments'),
         ):
-            section_head('Experiments', 'experiments', tag='h1')
+            with section_head('Experiments', 'experiments', tag='h1'):
+                text_link('/datasets', 'Datasets', 'small')
+                if is_permitted('experiments.add'):
+                    text_link('/experiments/new', 'New experiment', 'btn primary', icon='add')
             listed = ExperimentList(backend)
         await listed.load()
 

@@ -44,7 +44,11 @@ class SetupPanel:
                 with Box():
                     Text('dt', 'Dataset')
                     with Box(tag='dd'):
-                        Text('span', dataset or 'It has been removed.', dir='auto')
+                        if dataset:
+                            where = f'/datasets/{experiment.dataset}?version={experiment.version}'
+                            text_link(where, dataset)
+                        else:
+                            Text('span', 'It has been removed.')
                         Text('span', f' version {experiment.version[:8]}', 'muted small mono')
                 if experiment.after:
                     with Box(), Box(tag='dd'):

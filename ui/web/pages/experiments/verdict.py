@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from nicegui import ui
 
-from engine.experiments import Answer, Comparison, Experiment, Variant, VariantSummary, figures, plain
+from engine.experiments import Answer, Experiment, Variant, VariantComparison, VariantSummary, figures, plain
 from ui.formatting.experiments.pictures import interval
 from ui.formatting.experiments.table import MINUS, figure
 from ui.formatting.experiments.words import variant_words
@@ -31,11 +31,13 @@ class Verdict:
     def __init__(self) -> None:
         """Draw it empty."""
         self._card = CachedElement('card verdict', 'section', aria_label='Answer', data_redrawn=True)
+        self._card.set_visibility(False)
 
     def show(self, experiment: Experiment, answer: Answer) -> None:
         """Show what the runs say."""
         if not self._card.clear_if_changed((answer, experiment.variants, experiment.state)):
             return
+        self._card.set_visibility(True)
         main = experiment.scorers[0].name
         comparisons = {item.variant: item for item in answer.comparisons if item.measure == main}
         reach = max(
@@ -49,7 +51,7 @@ class Verdict:
                     self._draw_line(variant, summary, comparisons.get(variant.name), reach)
 
     def _draw_line(
-        self, variant: Variant, summary: VariantSummary, item: Comparison | None, reach: float
+        self, variant: Variant, summary: VariantSummary, item: VariantComparison | None, reach: float
     ) -> None:
         mean = summary.scores[0].mean
         with Box('verdict-line'):
@@ -82,7 +84,7 @@ def _bounds(difference: float, low: float, high: float) -> str:
     return f'{by} ({least} to {most})'
 
 
-def _notes(summary: VariantSummary, item: Comparison) -> str:
+def _notes(summary: VariantSummary, item: VariantComparison) -> str:
     """Return what else matters of a comparison: on how many cases, cost, failures."""
     notes = [count(item.cases, 'case')]
     if item.cost_ratio is not None:

@@ -16,11 +16,12 @@ from ui.formatting.sentences import step_sentence
 from ui.formatting.values import parse_number
 from ui.web.components.elements import Diagram
 from ui.web.components.theme import FORM_KEYS, frame, page_head, text_notice
-from ui.web.components.widgets import Box, Text
+from ui.web.components.widgets import Box, Text, text_link
 from ui.web.pages.fork.form import ForkForm
 from ui.web.pages.fork.variant import Origin
 from ui.web.pages.shared import errors
-from ui.web.routing import serve_page
+from ui.web.permission import is_permitted
+from ui.web.routing import experiment_path, serve_page
 
 
 def register(backend: Backend) -> None:
@@ -65,11 +66,14 @@ async def _open_until(conductor: Conductor, info: RunInfo) -> int:
 
 def _draw_head(info: RunInfo, step: int, requested: int) -> None:
     begin = min(requested, step)
-    page_head(
+    head = page_head(
         f'Fork from step {begin}',
         'A new run continues from this step. The original is not changed.',
         back=(f'/runs/{info.id}?at={begin}', f'{info.title}, step {begin}'),
     )
+    if is_permitted('experiments.add'):
+        with head:
+            text_link(experiment_path(info.id), 'Make this an experiment: variants on many cases', 'small')
     if requested > step:
         text_notice(
             'info',

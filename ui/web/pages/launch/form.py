@@ -220,7 +220,7 @@ class LaunchForm:
         self._fields.parameters.set_values(sample.parameters)
         self._fields.update_shape()
         self._fields.models.fill_from_run(sample.models)
-        self._check_filled()
+        self._check_filled(sample.stubs)
 
     def _fill_from_run(self, info: RunInfo, *, named: bool = False) -> None:
         """Fill in everything an earlier run was started with; its title and tags only if `named`."""

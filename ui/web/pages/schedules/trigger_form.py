@@ -17,7 +17,8 @@ from ui.formatting.values import json_problem, problem_sentence
 from ui.web.components.forms.form import Form
 from ui.web.components.theme import button
 from ui.web.components.widgets import Box, NativeSelect, Text, set_attributes
-from ui.web.pages.schedules.form import LaunchChoice, NameField
+from ui.web.pages.schedules.form import NameField
+from ui.web.pages.shared.launching.launch_choice import LaunchChoice
 
 WHOLE = 'All of it'
 FILE_FIELDS = {

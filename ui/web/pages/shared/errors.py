@@ -94,10 +94,10 @@ def unknown_tool(backend: Backend, name: str) -> None:
         _draw_links()
 
 
-def unknown(what: str, name: str, path: str, text: str) -> None:
+def unknown(kind: str, name: str, path: str, text: str) -> None:
     """Draw the page for something that does not exist, with a link to where all of its kind are."""
     ui.context.client.status_code = 404
-    with frame(f'Unknown {what}'), _body('explore_off', f'There is no {what} “{clip(name, MAX_NAMED)}”'):
+    with frame(f'Unknown {kind}'), _body('explore_off', f'There is no {kind} “{clip(name, MAX_NAMED)}”'):
         Text('p', 'It may have been removed or be in another database.', 'muted')
         with Box('error-actions'):
             text_link(path, text, 'btn primary')

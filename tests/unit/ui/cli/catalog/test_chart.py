@@ -60,3 +60,16 @@ def test_a_save_on_an_outdated_version_is_refused(hemicycle: Hemicycle, chart: P
     chart.write_text(chart_text('third'), 'utf-8')
     said = invoke(hemicycle, 'chart', 'save', str(chart), '--base', one['version'], code=2)
     assert 'has been changed by somebody else' in said
+
+
+def test_a_pattern_in_python_is_exported_and_saved_as_a_chart(hemicycle: Hemicycle, chart: Path) -> None:
+    file = chart.with_name('two-votes.chart.yaml')
+    more = ('--set', 'voters=2', '--name', 'two-votes', '--output', str(file))
+    result = hemicycle('chart', 'export', 'vote', *more)
+    assert result.exit_code == 0 and 'cannot be said: guards.has_votes: ' in result.stderr
+    assert invoke(hemicycle, 'chart', 'export', 'vote', *more[:4]) == file.read_text('utf-8')
+    assert 'voter3' not in file.read_text('utf-8')
+    assert 'version 1' in invoke(hemicycle, 'chart', 'save', str(file))
+    assert 'less than or equal to 6' in invoke(
+        hemicycle, 'chart', 'export', 'vote', '--set', 'voters=9', code=2
+    )

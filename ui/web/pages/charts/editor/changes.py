@@ -1,4 +1,4 @@
-"""Changes of a chart from its diagram: menus and dialogs, each an edit of the text and one step of undo."""
+"""Changes of a chart from its diagram by menus and dialogs: each an edit, and one step of undo."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ class Changes:
             role=(str, Field(min_length=1, title='Role', json_schema_extra={'suggestions': roles})),
             instructions=(str, Field('', title='Instructions', description='Of the role, if it is new',
                                      json_schema_extra={'multiline': True})),
-            prompt=(str, Field('', title='Task', description='A template: {{ memory.task }}',
+            prompt=(str, Field(min_length=1, title='Task', description='A template: {{ memory.task }}',
                                json_schema_extra={'multiline': True})),
             **self._places(parent),
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What may come at the cursor in a chart's text: keys of the format, and names that the chart declares."""
+"""What may come at the cursor in a chart: keys of the format, and names that it declares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The editor page of a chart: the newest version to change, an earlier one or a Python pattern to look at."""
+"""The editor page: the newest version to change, an earlier one or a Python pattern to look at."""
 
 from __future__ import annotations
 

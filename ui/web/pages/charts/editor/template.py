@@ -49,11 +49,14 @@ transitions:
   - {on: done, from: judging, to: done, if: is_spent}
   - {on: done, from: judging, to: writing, do: [{increment: round}]}
   - {on: failed, from: '*', to: failed}
-stubs:
-  writer: [A toast to Ada., A better toast to Ada.]
-  critic:
-    - {approved: false, comments: [warmer]}
-    - {approved: true}
+scenarios:
+  - title: A toast
+    parameters: {task: A toast to Ada}
+    stubs:
+      writer: [To Ada!, To Ada and to all that she has built!]
+      critic:
+        - {approved: false, comments: [warmer]}
+        - {approved: true}
 """
 
 

@@ -116,14 +116,15 @@ class EditorView:
             return  # it was changed meanwhile, which has requested the next check
         self.checked = checked
         self._chart.mark_stale(checked.pattern is None)
-        self._show_problems(checked.problems)
+        self.show_problems(checked.problems)
         if checked.pattern is None or checked.shape is None:
             return
         self._valid = checked
         self._rehearse()
         await self._chart.show(checked.shape)
 
-    def _show_problems(self, problems: Sequence[TextProblem]) -> None:
+    def show_problems(self, problems: Sequence[TextProblem]) -> None:
+        """Mark problems in the text, and list them."""
         self.text.show_problems(problems)
         self._results.show_problems(problems)
 

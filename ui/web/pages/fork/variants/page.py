@@ -18,9 +18,10 @@ from ui.web.components.widgets import Box, Text, link, text_link
 from ui.web.pages.fork.form import MAX_VARIANTS, NAMES
 from ui.web.pages.fork.variant_pane import VariantPane
 from ui.web.pages.shared import errors
+from ui.web.permission import is_permitted
 from ui.web.replay.live import Follower
 from ui.web.replay.pace import Pace
-from ui.web.routing import serve_page
+from ui.web.routing import experiment_path, serve_page
 
 WINNER = 'winner'
 CLOCK = 1.0
@@ -59,6 +60,9 @@ class VariantBoard:
                     ui.label(f'from {parent} at {self._runs[0].parent_at}')
                 text_link(f'/runs/{self._runs[0].id}/family', 'Fork tree', 'small')
             Box('grow', 'span')
+            if self._runs and is_permitted('experiments.add'):
+                path = experiment_path(*(run.id for run in self._runs))
+                text_link(path, 'Make this an experiment', 'btn small', icon='balance')
             self._blind = ui.checkbox('Blind', value=blind, on_change=self._show_identities)
             self._blind.tooltip(
                 'Blind comparison: names are hidden and the order is random until you pick a winner'

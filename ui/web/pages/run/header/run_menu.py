@@ -14,10 +14,12 @@ from ui.formatting.fields.parameters import version_text
 from ui.web.components.dialogs import await_answer, dialog_frame, edit_details, notify_errors
 from ui.web.components.theme import button
 from ui.web.components.widgets import Box, Text, text_link
+from ui.web.pages.shared.add_to_dataset import add_to_dataset
 from ui.web.pages.shared.compare_picker import pick_comparison
 from ui.web.pages.shared.launching.recording_picker import is_recorded
 from ui.web.pages.shared.launching.rerun import rerun, retry
 from ui.web.pages.shared.run_list.actions import (
+    ADD_TO_DATASET,
     COMPARE,
     DELETE,
     EDIT,
@@ -50,6 +52,7 @@ METHODS = {
     REPLAY: 'start',
     COMPARE: 'compare',
     EDIT: 'annotate',
+    ADD_TO_DATASET: 'datasets.save',
     AUDIT: 'audit',
     DELETE: 'delete',
 }
@@ -113,7 +116,7 @@ class RunMenu:
             actions[RUN_AGAIN] = partial(rerun, self._conductor, self._info)
         if self._info.pattern in self._conductor.catalog.patterns and is_recorded(self._info):
             actions[REPLAY] = self._replay
-        actions |= {COMPARE: self._compare, EDIT: self._edit, AUDIT: self._audit}
+        actions |= {COMPARE: self._compare, EDIT: self._edit, ADD_TO_DATASET: self._add, AUDIT: self._audit}
         if not now.deleted:
             actions[DELETE] = self._delete
         return {face: act for face, act in actions.items() if is_permitted(METHODS[face])}
@@ -138,6 +141,9 @@ class RunMenu:
 
     async def _compare(self) -> None:
         await pick_comparison(self._conductor, self._info)
+
+    async def _add(self) -> None:
+        await add_to_dataset(self._conductor, [self._info])
 
     async def _audit(self) -> None:
         steps = await notify_errors(self._conductor.audit(self._info.id))

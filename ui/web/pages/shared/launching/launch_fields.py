@@ -6,6 +6,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
+from pydantic import BaseModel
+
 from engine import EngineError, Pattern
 from engine.records import Launch, Shape
 from ui.app.backend import Backend
@@ -30,7 +32,7 @@ class LaunchFields:
         on_models_change: Callable[[], None] | None = None,
         without: Collection[str] = (),
     ) -> None:
-        """Draw them with their defaults; `without` are parameters that are given elsewhere."""
+        """Draw them with their defaults; `without` are given elsewhere: parameters, `options.title`."""
         self._backend, self._pattern = backend, pattern
         self.shape: Shape | None = None
         """The chart that the parameters make, as far as they are valid."""
@@ -45,7 +47,8 @@ class LaunchFields:
             self.models = Models(backend().catalog.registry, on_change=on_models_change or on_change)
             self.efforts = Efforts(on_change=on_change)
         self.limits = Form(BudgetLimits, on_change=on_change)
-        hidden = () if backend.access else ('private',)
+        hidden = [name.removeprefix('options.') for name in without if name.startswith('options.')]
+        hidden += [] if backend.access else ['private']
         self.options = Form(form_model(Launch, group='Options', without=hidden), on_change=on_change)
 
     @property
@@ -99,13 +102,32 @@ class LaunchFields:
             models: whether models and efforts matter.
             base: the launch that these fields change.
         """
-        parameters, limits, options = self.parameters.check(), self.limits.check(), self.options.check()
-        roles = not models or (self.models.check() & self.efforts.check())
-        if parameters is None or not isinstance(limits, BudgetLimits) or options is None or not roles:
+        parts = self.parameters.check(), self.limits.check(), self.options.check()
+        if models and not self.models.check() & self.efforts.check():
+            parts = (None, None, None)
+        launch = self._make(*parts, base or Launch(pattern=self._pattern.name), models=models)
+        if launch is None:
             self.focus_problem()
+        return launch
+
+    def parse(self, base: Launch | None = None) -> Launch | None:
+        """Return the launch so far, without showing problems; None if a field is invalid."""
+        parts = (form.parse()[0] for form in (self.parameters, self.limits, self.options))
+        return self._make(*parts, base or Launch(pattern=self._pattern.name))
+
+    def _make(
+        self,
+        parameters: BaseModel | None,
+        limits: BaseModel | None,
+        options: BaseModel | None,
+        base: Launch,
+        *,
+        models: bool = True,
+    ) -> Launch | None:
+        if parameters is None or not isinstance(limits, BudgetLimits) or options is None:
             return None
         return replace(
-            (base or Launch(pattern=self._pattern.name)).change(options.model_dump()),
+            base.change(options.model_dump()),
             parameters=parameters.model_dump(mode='json'),
             models=self.models.chosen if models else {},
             effort=self.efforts.chosen if models else {},

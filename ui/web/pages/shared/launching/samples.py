@@ -11,6 +11,7 @@ from nicegui import ui
 from pydantic import BaseModel
 
 from engine import Conductor, EngineError, Pattern
+from engine.charts import ChartPattern
 from engine.models.scripted import Sample, has_scenario, scenarios
 from engine.records import Launch, RunInfo, RunQuery
 from ui.app.backend import Backend
@@ -28,12 +29,27 @@ SAMPLE = 'sample'
 def samples(pattern: type[Pattern]) -> list[Sample]:
     """Return the pattern's samples, its own example first."""
     example = _example(pattern)
-    offered = scenarios(pattern.name)
+    offered = _scenarios_of(pattern) if issubclass(pattern, ChartPattern) else scenarios(pattern.name)
     if offered:
         return sorted(offered, key=lambda sample: not _contains(sample, example or {}))
     if example is None:
         return []
     return [Sample(name='example', title=f'{pattern.title}: example', about='', task='', parameters=example)]
+
+
+def _scenarios_of(chart: type[ChartPattern]) -> list[Sample]:
+    """Return the scenarios in the file of a chart; each has the chart's stubs if it has none of its own."""
+    return [
+        Sample(
+            name=scenario.title,
+            title=scenario.title,
+            about=scenario.about,
+            task='',
+            parameters=scenario.parameters,
+            stubs={name: list(turns) for name, turns in (scenario.stubs or chart.file.stubs).items()},
+        )
+        for scenario in chart.file.scenarios
+    ]
 
 
 def is_known(pattern: type[Pattern], parameters: BaseModel | None) -> bool:
@@ -141,6 +157,8 @@ class Starter:
                     pattern=pattern,
                     parameters=sample.parameters,
                     models=models,
+                    stubs={} if model else sample.stubs,
+                    title=sample.title if sample.stubs else '',
                     tags=(SAMPLE,),
                 )
             )

@@ -1,4 +1,4 @@
-"""Stubs of an earlier run that a launch form uses again, and a button to call models instead."""
+"""Stubs of an earlier run or of a sample that a launch form uses, and a button to call models instead."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class StubNotice:
         if stubs:
             with self._place, notice('info', 'rule'):
                 Text('b', 'Stubs answer instead of models.')
-                Text('p', f'As in the earlier run, for: {", ".join(stubs)}.')
+                Text('p', f'For: {", ".join(stubs)}.')
                 button('Call models instead', kind='small').on('click', lambda: self.use({}))
         self._on_change()
 

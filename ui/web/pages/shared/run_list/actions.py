@@ -16,6 +16,7 @@ from ui.formatting.values import count
 from ui.web.components.dialogs import await_answer, confirm, dialog_frame, draw_form_actions, edit_details
 from ui.web.components.forms.form import Form
 from ui.web.components.widgets import Box
+from ui.web.pages.shared.add_to_dataset import add_to_dataset
 from ui.web.pages.shared.compare_picker import pick_comparison
 from ui.web.pages.shared.launching.rerun import rerun, retry
 from ui.web.pages.shared.run_list.selection import BulkAction
@@ -35,6 +36,7 @@ RETRY = ActionLabel('healing', 'Retry from last good step')
 REPLAY = ActionLabel('replay', 'Replay recording')
 COMPARE = ActionLabel('compare_arrows', 'Compare with…')
 EDIT = ActionLabel('edit', 'Edit details')
+ADD_TO_DATASET = ActionLabel('storage', 'Add to dataset')
 DELETE = ActionLabel('delete', 'Delete run')
 
 
@@ -69,6 +71,12 @@ class RunActions:
             BulkAction(text='Tag', icon='sell', act=self.tag, requires='annotate'),
             BulkAction(text='Star', icon='star', act=self.star, requires='annotate'),
             BulkAction(text='Pin', icon='push_pin', act=self.pin, requires='annotate'),
+            BulkAction(
+                text=ADD_TO_DATASET.text,
+                icon=ADD_TO_DATASET.icon,
+                act=self.add_to_dataset,
+                requires='datasets.save',
+            ),
             BulkAction(text='Delete', icon='delete', act=self.delete, requires='delete'),
         )
         """The actions of the list for selected runs."""
@@ -113,6 +121,11 @@ class RunActions:
         """Ask, then retry from the last good step."""
         with self._place:
             await retry(self._backend(), info)
+
+    async def add_to_dataset(self, runs: Sequence[RunInfo]) -> None:
+        """Ask for a dataset, and add these runs to it as cases."""
+        with self._place:
+            await add_to_dataset(self._backend(), runs)
 
     async def tag(self, runs: Sequence[RunInfo]) -> None:
         """Add tags to and remove tags from these runs."""

@@ -17,7 +17,16 @@ from ui.web.components.theme import button
 from ui.web.components.widgets import Box, Text, link, set_attributes
 from ui.web.exports.menu import short_entries
 from ui.web.pages.shared.launching.recording_picker import is_recorded
-from ui.web.pages.shared.run_list.actions import COMPARE, DELETE, EDIT, REPLAY, RETRY, RUN_AGAIN, RunActions
+from ui.web.pages.shared.run_list.actions import (
+    ADD_TO_DATASET,
+    COMPARE,
+    DELETE,
+    EDIT,
+    REPLAY,
+    RETRY,
+    RUN_AGAIN,
+    RunActions,
+)
 from ui.web.permission import is_permitted
 
 TAGS = 3
@@ -226,6 +235,7 @@ class RunMenu:
         )
         _draw_item(*COMPARE, 'compare', lambda: self._actions.compare_with(info))
         _draw_item(*EDIT, 'annotate', lambda: self._actions.edit(info))
+        _draw_item(*ADD_TO_DATASET, 'datasets.save', lambda: self._actions.add_to_dataset([info]))
         short_entries(info)
         if not info.status.ended:
             _draw_item('stop_circle', 'Cancel run', 'cancel', lambda: self._actions.cancel(info))

@@ -1,0 +1,75 @@
+"""Experiments over HTTP: started and read by a client, seen by those alone who may see their runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from starlette.applications import Starlette
+from starlette.routing import Mount
+
+from engine import Conductor, LocalConductor
+from engine.errors import NotAllowed
+from engine.experiments import Case, Experiment, ScorerSpec, UnknownExperiment, Variant
+from engine.operations import Role
+from engine.records import Launch
+from tests.api.conftest import BASE
+from tests.support.experiments import Echo
+from tests.support.identity import FixedIdentity
+from ui.api.client import HttpConductor
+from ui.app.access.access import Access
+from ui.app.access.caller import Caller
+
+CASES = [Case(id=str(n), parameters={'answer': str(n)}, expectation=str(n)) for n in range(3)]
+EXPERIMENT = Experiment(
+    name='Echoes',
+    dataset='echoes',
+    base=Launch(pattern='echo'),
+    variants=(Variant(name='a'), Variant(name='b', change={'parameters': {'answer': 'x'}})),
+    scorers=(ScorerSpec(name='right', kind='equal'), ScorerSpec(name='liked', kind='people')),
+)
+
+
+@pytest.fixture(autouse=True)
+def with_echo(conductor: LocalConductor) -> None:
+    conductor.catalog.add(Echo)
+
+
+async def test_a_client_runs_an_experiment_on_a_server(conductor: LocalConductor, app: FastAPI) -> None:
+    mounted = Starlette(routes=[Mount('/api/v1', app)])
+    async with HttpConductor(BASE, transport=httpx.ASGITransport(mounted)) as client:
+        read = await client.datasets.read_table('id,answer,expectation\n1,x,x\n', pattern='echo')
+        assert read.require()[0].parameters == {'answer': 'x'}
+        await client.datasets.save('echoes', CASES)
+        assert (await client.experiments.plan(EXPERIMENT)).runs == 6
+        result = await client.experiment(EXPERIMENT)
+        assert [row['right'] for row in result.records()] == [1, 0] * 3
+        key = result.experiment.id
+        marked = await client.experiments.mark(key, result.cells[0].id, value=1, comment='good')
+        assert marked.comment == 'good' and len(await client.experiments.to_mark(key)) == 5
+        page = await client.experiments.cells(key, (await conductor.experiments.cells(key)).cells[-2].changed)
+        assert [cell.scores['liked'].value for cell in page.cells] == [1]
+        with pytest.raises(UnknownExperiment):
+            await client.experiments.get('nobody')
+    assert (await conductor.experiments.get(key)).name == 'Echoes'
+
+
+async def test_a_private_experiment_is_seen_by_its_author_and_administrators_alone(
+    conductor: Conductor, access: Access
+) -> None:
+    def as_caller(name: str, role: Role) -> Conductor:
+        return access.guard(conductor, FixedIdentity(Caller(name, role)))
+
+    ada, bob = as_caller('ada', Role.OPERATOR), as_caller('bob', Role.OPERATOR)
+    await ada.datasets.save('echoes', CASES)
+    secret = await ada.experiment(replace(EXPERIMENT, base=Launch(pattern='echo', private=True)))
+    key = secret.experiment.id
+    assert await bob.experiments.list() == []
+    with pytest.raises(UnknownExperiment):
+        await bob.experiments.cells(key)
+    assert len((await as_caller('eve', Role.ADMIN).experiments.cells(key)).cells) == 6
+    assert {info.author for info in (await ada.runs()).runs} == {'ada'} and (await bob.runs()).total == 0
+    with pytest.raises(NotAllowed):
+        await as_caller('vic', Role.VIEWER).experiments.add(EXPERIMENT)

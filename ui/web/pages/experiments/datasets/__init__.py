@@ -1,0 +1,1 @@
+"""Datasets: their list, the cases of one, and tables that become cases."""

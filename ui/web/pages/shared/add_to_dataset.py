@@ -1,0 +1,109 @@
+"""Runs as cases: “Add to dataset” for one, with what a person would have expected, or for many."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from nicegui import ui
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from engine import Conductor, EngineError
+from engine.experiments import Case, UnknownDataset, case_of
+from engine.records import RunInfo
+from ui.formatting.experiments.expectations import expectation_text, read_expectation
+from ui.formatting.values import count
+from ui.web.components.dialogs import await_answer, dialog_frame, draw_dialog_actions, notify_errors
+from ui.web.components.forms.form import Form
+from ui.web.components.widgets import Text
+
+ONE = 'The run becomes a case: its parameters, and what is expected. Correct its answer where it fell short.'
+MANY = 'Each becomes a case with its parameters. {:,} of them have an answer, which is expected again.'
+SHARED: dict[str, Any] = {
+    'tags': (list[str], Field([], max_length=50, title='Tags', json_schema_extra={'inline': True})),
+    'split': (str, Field('', max_length=100, title='Split', description='Such as train or test')),
+}
+
+
+async def add_to_dataset(conductor: Conductor, infos: Sequence[RunInfo]) -> None:
+    """Ask for the dataset and what is expected, and add the runs to it as cases."""
+    names = await notify_errors(_names(conductor))
+    if names is None:
+        return
+    answers = [await _answer(conductor, info) for info in infos]
+    is_single = len(infos) == 1
+    title = 'Add to dataset' if is_single else f'Add {count(len(infos), "run")} to a dataset'
+    with dialog_frame(title, 'wide') as dialog:
+        Text('p', ONE if is_single else MANY.format(sum(answer is not None for answer in answers)), 'muted')
+        form = Form(_model(names, is_single=is_single), on_change=lambda: None)
+        values = {'dataset': names[0] if len(names) == 1 else ''}
+        if is_single:
+            values['expectation'] = expectation_text(answers[0])
+        form.set_values(values)
+
+        async def save() -> None:
+            fields = form.submit()
+            if fields is None:
+                return
+            given = fields.model_dump()
+            cases = []
+            for info, answer in zip(infos, answers, strict=True):
+                expected = read_expectation(given['expectation'], answer) if is_single else answer
+                case = case_of(info, answer, expected)
+                case = replace(case, expectation=expected, tags=tuple(given['tags']), split=given['split'])
+                cases.append(case)
+            if await notify_errors(_add(conductor, given['dataset'], cases)):
+                dialog.submit(given['dataset'])
+
+        draw_dialog_actions(dialog, 'Add', save)
+    if added := await await_answer(dialog):
+        ui.notify(f'Added to {added}.', type='positive')
+
+
+def _model(names: Sequence[str], *, is_single: bool) -> type[BaseModel]:
+    """Return the form's model: a dataset there is, or the name of a new one, and what is expected."""
+    suggestions: dict[str, Any] = {'suggestions': list(names)}
+    dataset = Field(
+        min_length=1,
+        max_length=200,
+        title='Dataset',
+        description='One of yours, or the name of a new one',
+        json_schema_extra=suggestions,
+    )
+    expectation: Any = Field(
+        '',
+        max_length=200_000,
+        title='Expected',
+        description='What a good answer is: a text, or JSON; empty if nothing is known',
+        json_schema_extra={'multiline': True},
+    )
+    own: dict[str, Any] = {'expectation': (str, expectation)} if is_single else {}
+    config = ConfigDict(str_strip_whitespace=True)
+    return create_model('AddedCase', __config__=config, dataset=(str, dataset), **own, **SHARED)
+
+
+async def _names(conductor: Conductor) -> list[str]:
+    return [item.name for item in await conductor.datasets.list()]
+
+
+async def _answer(conductor: Conductor, info: RunInfo) -> Any:
+    """Return the answer of a run; None if it has none, or its history cannot be read."""
+    try:
+        shape, view = await asyncio.gather(conductor.shape(info.id), conductor.view(info.id))
+    except EngineError:
+        return None
+    return view.memory.get(shape.answer) if shape.answer else None
+
+
+async def _add(conductor: Conductor, dataset: str, cases: Sequence[Case]) -> bool:
+    """Save a version with these cases, in place of those of the same runs."""
+    try:
+        before = await conductor.datasets.cases(dataset)
+    except UnknownDataset:
+        before = ()
+    added = {case.id for case in cases}
+    kept = [case for case in before if case.id not in added]
+    await conductor.datasets.save(dataset, [*kept, *cases], note=f'Added {count(len(cases), "run")}')
+    return True

@@ -12,10 +12,12 @@ from functools import partial
 
 from engine.errors import EngineError, EntryChanged, EventRefused, InvalidInput, JournalError, UnknownRun
 from engine.experiments.answer import find_answer
-from engine.experiments.answer.records import Answer
+from engine.experiments.answer.path_records import PathAnswer
+from engine.experiments.answer.records import Answer, TrendPoint
 from engine.experiments.host import Host
 from engine.experiments.library import Library, UnknownDataset
 from engine.experiments.marking import Agreement, Marking, Pairing
+from engine.experiments.outcomes import read_paths, read_trend
 from engine.experiments.planning import Bound, Plan, PlannedRun, Planner, changes_since
 from engine.experiments.records import Cell, Experiment, Mark, ScorerSpec, UnknownExperiment
 from engine.experiments.runner import Runner, design_of, results_of
@@ -152,6 +154,15 @@ class Experiments:
         results = results_of(await self._store.cells.list(about=experiment))
         design = design_of(stored, await self._count_cases(stored))
         return await asyncio.to_thread(find_answer, design, results, cut_short=stored.state == 'done')
+
+    async def paths(self, experiment: str) -> PathAnswer:
+        """Return where the paths of variants part. Raises `UnknownExperiment`."""
+        found = await self.get(experiment)
+        return await read_paths(self._host.journal, found, await self._store.cells.list(about=experiment))
+
+    async def trend(self, experiment: str) -> Sequence[TrendPoint]:
+        """Return the scores of versions of its workflow, the oldest first. Raises `UnknownExperiment`."""
+        return await read_trend(self._store, await self.get(experiment), await self.list())
 
     async def pause(self, experiment: str) -> Experiment:
         """Start no more runs; those under way go on. Raises `UnknownExperiment`, `EventRefused`."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from engine.errors import EngineError, EntryChanged, EventRefused, InvalidInput, JournalError, UnknownRun
 from engine.experiments.answer import find_answer
@@ -69,6 +70,9 @@ class Experiments:
         self._marking = Marking(host, self._store, self.datasets)
         self._runners: dict[str, asyncio.Task[None]] = {}
         """The experiments that run in this process."""
+        self._again: set[str] = set()
+        """Those of them that somebody wants to go on, though they may just have ended."""
+        self._closing = asyncio.Event()
         self._seen: Seen = lambda experiment: True
         self._counts: dict[tuple[str, str, str], int] = {}
         """How many cases a split of a version of a dataset has."""
@@ -252,6 +256,7 @@ class Experiments:
 
     async def close(self) -> None:
         """Stop making runs; another process, or the next one, goes on."""
+        self._closing.set()
         tasks = [*self._runners.values()]
         for task in tasks:
             task.cancel()
@@ -333,14 +338,31 @@ class Experiments:
 
     async def _adopt(self, experiment: Experiment) -> None:
         """Run an experiment in this process, unless it or another one does so already."""
-        if experiment.id in self._runners or experiment.is_over or not await self._hold(experiment.id):
+        if experiment.id in self._runners:
+            self._again.add(experiment.id)
             return
-        task = asyncio.create_task(self._drive(experiment.id), name=f'experiment {experiment.id}')
-        self._runners[experiment.id] = task
-        task.add_done_callback(partial(self._forget, experiment.id))
+        if experiment.is_over or self._closing.is_set() or not await self._hold(experiment.id):
+            return
+        if experiment.id not in self._runners:
+            self._spawn(experiment.id, self._drive(experiment.id))
+
+    def _spawn(self, experiment: str, work: Coroutine[Any, Any, None]) -> None:
+        self._again.discard(experiment)
+        task = asyncio.create_task(work, name=f'experiment {experiment}')
+        self._runners[experiment] = task
+        task.add_done_callback(partial(self._forget, experiment))
 
     def _forget(self, experiment: str, task: asyncio.Task[None]) -> None:
-        self._runners.pop(experiment, None)
+        del self._runners[experiment]
+        if experiment in self._again and not self._closing.is_set():
+            self._spawn(experiment, self._drive_again(experiment))
+
+    async def _drive_again(self, experiment: str) -> None:
+        """Run an experiment that was wanted while it was being left, if there is anything left to do."""
+        with suppress(UnknownExperiment, JournalError):
+            stored = await self._store.experiments.get(experiment)
+            if not stored.is_over and await self._hold(experiment):
+                await self._drive(experiment)
 
     async def _hold(self, experiment: str) -> bool:
         now, owner = self._host.clock.now(), self._host.owner

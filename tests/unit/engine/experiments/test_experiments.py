@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -129,6 +130,26 @@ async def test_runs_are_scored_again_by_other_scorers_and_none_is_made(conductor
     assert (await conductor.runs()).total == 24
     since = await conductor.experiments.cells(first.experiment.id, page.cursor)
     assert since.cells == () and since.cursor == page.cursor and since.planned == 24
+
+
+async def test_runs_are_scored_again_though_their_experiment_is_just_being_left(
+    conductor: LocalConductor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, scored_again = conductor.experiments._store, asyncio.Event()
+    release = store.release_lease
+
+    async def slow_release(experiment: str, owner: str) -> None:
+        await scored_again.wait()
+        await release(experiment, owner)
+
+    monkeypatch.setattr(store, 'release_lease', slow_release)
+    started = await conductor.experiments.add(experiment(variants=VARIANTS[:1]))
+    await over(conductor, started.id)
+    await conductor.experiments.rescore(started.id, [PATH])
+    scored_again.set()
+    await over(conductor, started.id)
+    page = await conductor.experiments.cells(started.id)
+    assert {name for cell in page.cells for name in cell.scores} == {'direct'}
 
 
 async def over(conductor: LocalConductor, experiment: str) -> Experiment:

@@ -16,7 +16,7 @@ from engine.experiments import Case, Experiment, ScorerSpec, UnknownExperiment, 
 from engine.operations import Role
 from engine.records import Launch
 from tests.api.conftest import BASE
-from tests.support.experiments import Echo
+from tests.support.charts.echo import Echo
 from tests.support.identity import FixedIdentity
 from ui.api.client import HttpConductor
 from ui.app.access.access import Access

@@ -15,7 +15,7 @@ from ui.formatting.steps import duration
 from ui.formatting.usage import dollars
 
 Show = Literal['all', 'differ', 'worse', 'failed', 'unscored', 'running']
-SHOWN: Mapping[Show, str] = {
+SHOWN: Mapping[str, str] = {
     'all': 'All cases',
     'differ': 'Scores differ',
     'worse': 'Worse than the first',
@@ -219,7 +219,7 @@ class CellTable:
         spread = f'±{figure(deviation)}' if len(scores) > 1 and (deviation := stdev(scores)) else ''
         spent = [
             dollars(cell.dollars) if cell.dollars else '',
-            duration(cell.seconds) if (cell.seconds or 0.0) >= MIN_SECONDS else '',
+            duration(seconds) if (seconds := cell.seconds or 0.0) >= MIN_SECONDS else '',
         ]
         tone = '' if not gain else 'up' if gain > 0 else 'down'
         shown_gain = '' if mean is None or not gain else signed(mean - self.means(case)[self.variants[0]])

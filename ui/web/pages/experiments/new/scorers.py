@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -47,7 +48,8 @@ ANY = {'': 'Does not matter', 'yes': 'Yes', 'no': 'No'}
 
 def settings_model(kind: str) -> type[BaseModel]:
     """Return the form's model of a scorer's settings, with its docstrings as help."""
-    scorer, shown = KINDS[kind], {}
+    scorer = KINDS[kind]
+    shown: dict[str, Any] = {}
     bases = [base for base in reversed(scorer.__mro__) if issubclass(base, Scorer)]
     docs = {item.name: item.help for base in bases for item in record_fields(base) if item.help}
     for name, info in scorer.model_fields.items():
@@ -119,7 +121,7 @@ class ScorerList:
                 PickerItem(
                     title=TITLES.get(kind, kind),
                     note=first_sentence(KINDS[kind].__doc__ or ''),
-                    on_choose=lambda kind=kind: self._add_one(kind),
+                    on_choose=partial(self._add_one, kind),
                 )
                 for kind in kinds
             ]

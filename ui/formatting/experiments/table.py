@@ -144,15 +144,15 @@ class CellTable:
 
     def sample_runs(self) -> list[RunId]:
         """Return a run of each variant that has ended."""
-        found: dict[str, RunId] = {}
+        samples: dict[str, RunId] = {}
         for row in self.rows.values():
             for variant, cell in row.items():
                 ended = (line.run for line in cell.runs.values() if line.run and line.state == 'scored')
-                if variant not in found and (run := next(ended, None)):
-                    found[variant] = run
-            if len(found) == len(self.variants):
+                if variant not in samples and (run := next(ended, None)):
+                    samples[variant] = run
+            if len(samples) == len(self.variants):
                 break
-        return list(found.values())
+        return list(samples.values())
 
     def runs(self) -> Iterable[RunLine]:
         """Yield all runs."""
@@ -163,8 +163,8 @@ class CellTable:
     def means(self, case: str) -> dict[str, float]:
         """Return the mean scores of a case by variant, without those that have none."""
         cells = self.rows.get(case, {})
-        found = {name: cells[name].mean(self.scorer) for name in self.variants if name in cells}
-        return {name: mean for name, mean in found.items() if mean is not None}
+        means = {name: cells[name].mean(self.scorer) for name in self.variants if name in cells}
+        return {name: mean for name, mean in means.items() if mean is not None}
 
     def disagreement(self, case: str) -> float:
         """Return how far apart the variants' scores of a case are."""

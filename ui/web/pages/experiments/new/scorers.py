@@ -197,9 +197,9 @@ class ScorerList:
                     common.show_problems({'name': 'must be another name: there is such a scorer already'})
                     return
                 read = read_settings(spec.kind, values.model_dump(mode='json'))
-                made = ScorerSpec(settings=read, kind=spec.kind, **given)
+                scorer = ScorerSpec(settings=read, kind=spec.kind, **given)
                 try:
-                    read_scorers([made])
+                    read_scorers([scorer])
                 except InvalidInput as error:
                     start = 'scorers.0.settings.'
                     settings.show_problems(
@@ -207,7 +207,7 @@ class ScorerList:
                     )
                     settings.focus_problem()
                     return
-                dialog.submit(made)
+                dialog.submit(scorer)
 
             draw_dialog_actions(dialog, 'Save', save)
         return cast(ScorerSpec | None, await await_answer(dialog))

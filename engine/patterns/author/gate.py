@@ -1,6 +1,6 @@
-"""The gate: what is wrong with a draft of a chart file, found without running it. The text is not trusted.
+"""The gate: what is wrong with a draft of a chart file, found without running it.
 
-All of this blocks: call it in a thread.
+The text is not trusted. All of this blocks: call it in a thread.
 """
 
 from __future__ import annotations

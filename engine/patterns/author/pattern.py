@@ -35,7 +35,7 @@ class Author(Pattern):
     Parameters = AuthorParameters
     Memory = AuthorMemory
     family = 'Single agent with tools'
-    suits = ('workflow', 'chart', 'pattern', 'agents', 'automate', 'process', 'steps')
+    suits = ('workflow', 'chart', 'agents', 'automate', 'writers', 'rounds')
     initial = 'reading'
     answer = 'answer'
     caveat = 'caveat'

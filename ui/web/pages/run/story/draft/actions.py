@@ -1,4 +1,4 @@
-"""What a person does with a draft: approve it, have it changed, edit it; and with the chart it became."""
+"""What a person does with a draft, and with the chart that it became."""
 
 from __future__ import annotations
 

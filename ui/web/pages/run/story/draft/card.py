@@ -1,4 +1,4 @@
-"""The card of a drafted chart: what it costs, what was found on the way, how it differs, and what to do."""
+"""The card of a drafted chart: its cost, what was found on the way, how it differs, what to do."""
 
 from __future__ import annotations
 

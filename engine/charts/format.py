@@ -7,13 +7,24 @@ from typing import Annotated, Any, Literal, Union
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, StringConstraints
 
-FieldName = Annotated[str, StringConstraints(pattern=r'^[a-z][a-z0-9_]*$', max_length=60)]
+FIELD_NAME = r'^[a-z][a-z0-9_]*$'
+RECORD_NAME = r'^[A-Z][A-Za-z0-9]*$'
+STATE_NAME = r'^[A-Za-z0-9_]([A-Za-z0-9_ -]*[A-Za-z0-9_])?$'
+ROLE_NAME = r'^[a-z][a-z0-9_-]*$'
+CHART_NAME = r'^[a-z][a-z0-9-]*$'
+NAME_RULES: Mapping[str, str] = {
+    FIELD_NAME: 'lower-case letters, digits and "_", and begins with a letter',
+    RECORD_NAME: 'letters and digits, and begins with a capital letter',
+    STATE_NAME: 'letters, digits, spaces, "-" and "_"',
+    ROLE_NAME: 'lower-case letters, digits, "-" and "_", and begins with a letter',
+    CHART_NAME: 'lower-case letters, digits and "-", and begins with a letter',
+}
+"""What names consist of, in words."""
+FieldName = Annotated[str, StringConstraints(pattern=FIELD_NAME, max_length=60)]
 """Of parameters, fields of memory, guards and actions."""
-RecordName = Annotated[str, StringConstraints(pattern=r'^[A-Z][A-Za-z0-9]*$', max_length=60)]
-StateName = Annotated[
-    str, StringConstraints(pattern=r'^[A-Za-z0-9_]([A-Za-z0-9_ -]*[A-Za-z0-9_])?$', max_length=60)
-]
-RoleName = Annotated[str, StringConstraints(pattern=r'^[a-z][a-z0-9_-]*$', max_length=60)]
+RecordName = Annotated[str, StringConstraints(pattern=RECORD_NAME, max_length=60)]
+StateName = Annotated[str, StringConstraints(pattern=STATE_NAME, max_length=60)]
+RoleName = Annotated[str, StringConstraints(pattern=ROLE_NAME, max_length=60)]
 Trigger = StateName
 Short = Annotated[str, StringConstraints(max_length=200)]
 Code = Annotated[str, StringConstraints(max_length=2_000)]
@@ -35,7 +46,7 @@ def _shorthand(field: str, record: str) -> BeforeValidator:
     """Return what takes a text for a record with only this field."""
     return BeforeValidator(
         lambda value: {field: value} if isinstance(value, str) else value,
-        json_schema_input_type=Union[str, record],  # type: ignore[arg-type]  # noqa: UP007  # A forward reference.
+        json_schema_input_type=Union[str, record],  # noqa: UP007  # A forward reference.
     )
 
 
@@ -265,7 +276,7 @@ class Scenario(Part):
 class ChartFile(Part):
     """A chart file."""
 
-    chart: Annotated[str, StringConstraints(pattern=r'^[a-z][a-z0-9-]*$', max_length=60)] = Field(
+    chart: Annotated[str, StringConstraints(pattern=CHART_NAME, max_length=60)] = Field(
         description="The chart's name, as in the name of its file"
     )
     title: Short = ''

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,16 +18,17 @@ from engine.charts.compiling.people import inputs_for_seats, seats_of
 from engine.charts.compiling.scope import DESIGN, MAX_ITEMS, MAX_STEPS, Values
 from engine.charts.compiling.states import Build, StateCompiler
 from engine.charts.compiling.steps import Action, StepCompiler
-from engine.charts.format import ChartFile
-from engine.charts.places import edge_sources, state_lines, state_places
+from engine.charts.format import NAME_RULES, ChartFile
+from engine.charts.places import edge_sources, state_lines
 from engine.charts.reading import Place, Problems, Tree, read_chart
 from engine.charts.source import ChartSource
-from engine.errors import PatternError
+from engine.errors import InvalidInput, PatternError
 from engine.expressions.compiler import Evaluation, Part
 from engine.expressions.expression import compute
 from engine.expressions.values import EvaluationError, require_list
 from engine.records import Event, StatePath
 from engine.records.shape import ancestry
+from engine.runtime.stubs import check_stubs
 from engine.statechart.pattern import Pattern
 from engine.statechart.shape_builder import walk
 
@@ -133,7 +133,7 @@ class _Loader:
         try:
             self._file = ChartFile.model_validate(data)
         except ValidationError as error:
-            for item in error.errors(include_url=False, include_context=False, include_input=False):
+            for item in error.errors(include_url=False, include_input=False):
                 self._note(item['loc'], _problem(item))
             self._problems.stop_if_any()
         expected = Path(self._name).name.removesuffix('.yaml').removesuffix('.json').removesuffix('.chart')
@@ -163,6 +163,9 @@ class _Loader:
         for name, listed in file.actions.items():
             if name not in steps.used:
                 steps.steps(listed, ('actions', name), ())
+        for number, name in enumerate(file.projects):
+            if name not in file.parameters:
+                self._note(('projects', number), f'there is no parameter {name!r}')
         for name, guard in file.guards.items():
             language.expression(guard.if_, ('guards', name))
         inputs = {
@@ -205,7 +208,8 @@ class _Loader:
         """Return what builds the roles for the parameters."""
         builders = []
         for key, role in self._file.roles.items():
-            at, local = ('roles', key), ()
+            at: Place = ('roles', key)
+            local: tuple[str, ...] = ()
             loop = None
             if role.for_ is not None:
                 states.varies = True
@@ -249,26 +253,51 @@ class _Loader:
                 plan: Plan = members['plan']
                 run = plan.build(Pattern())
                 members |= {'states': plan.states(run, {}), 'transitions': plan.edges(run, {})}
-            return type('Chart', (ChartPattern,), members)
+            made: type[ChartPattern] = type('Chart', (ChartPattern,), members)
+            self._check_samples(made)
         except PatternError as error:
-            self._note(self._place(error.where, members['source']), error.problem)
+            self._problems.add(self._line(error.where, members['source']), error.problem)
         except EvaluationError as error:
             self._note(('states',), f'the chart cannot be drawn with default parameters: {error}')
         self._problems.stop_if_any()
-        raise AssertionError  # A problem was noted.
+        return made
 
-    def _place(self, where: str, source: ChartSource) -> Place:
-        """Return the place in the file that a pattern's error is about."""
-        quoted = where.split("'")[1::2]
-        if where.startswith('state ') and quoted:
-            return next(
-                (at for path, at in state_places(self._file) if fnmatchcase(quoted[0], path)), ('states',)
-            )
-        if where.startswith('trigger '):
-            for edge in source.edges:
-                if edge.trigger == quoted[0] and (len(quoted) < 2 or quoted[1] in edge.sources):
-                    return ('transitions', edge.index) if not edge.scope else ('states',)
-        return tuple(where.split('.')) if where else ('chart',)
+    def _check_samples(self, made: type[ChartPattern]) -> None:
+        """Note what is wrong with scenarios and stubs: with their values, and with what agents say."""
+        self._check_stubs(made.sample(), self._file.stubs, ('stubs',))
+        for number, scenario in enumerate(self._file.scenarios):
+            at = ('scenarios', number)
+            try:
+                workflow = made(made.parse(scenario.parameters))
+                self._check_stubs(workflow, scenario.stubs, (*at, 'stubs'))
+            except InvalidInput as error:
+                for field, problem in error.problems.items():
+                    self._note((*at, 'parameters', *field.split('.')), f'{field}: {problem}')
+
+    def _check_stubs(self, workflow: Pattern, stubs: Mapping[str, Any], at: Place) -> None:
+        try:
+            check_stubs(workflow, stubs)
+        except InvalidInput as error:
+            for field, problem in error.problems.items():
+                rest = field.removeprefix('stubs.')
+                agent = max(
+                    (name for name in stubs if f'{rest}.'.startswith(f'{name}.')), key=len, default=''
+                )
+                steps = (
+                    int(step) if step.isdecimal() else step for step in rest[len(agent) + 1 :].split('.')
+                )
+                self._note((*at, agent, *steps), f'{rest}: {problem}')
+
+    def _line(self, where: str, source: ChartSource) -> int:
+        """Return the line that a pattern's error is about."""
+        match where.split("'"):
+            case ['state ', path, *_]:
+                return source.state_line(path) or self._tree.line(('states',))
+            case ['trigger ', trigger, _, state, *inside]:
+                path = '.'.join((*inside[1:2], state))
+                fits = (edge.line for edge in source.edges if edge.trigger == trigger and edge.leaves(path))
+                return next(fits, self._tree.line(('transitions',)))
+        return self._tree.line(where.split('.'))
 
 
 def _problem(item: Any) -> str:
@@ -279,7 +308,7 @@ def _problem(item: Any) -> str:
         case 'missing':
             return f'{item["loc"][-1]!r} is missing'
         case 'string_pattern_mismatch':
-            return 'a name has lower-case letters, digits and "_", and begins with a letter'
+            return f'a name here has {NAME_RULES[item["ctx"]["pattern"]]}'
     return str(item['msg'].removeprefix('Value error, '))
 
 

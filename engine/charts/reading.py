@@ -78,7 +78,7 @@ class Tree:
         """
         line, node = self._find(path)
         if inner > 1 or (isinstance(node, yaml.ScalarNode) and '\n' in node.value):
-            line = node.start_mark.line + 1 if isinstance(node, yaml.Node) else line
+            line = node.start_mark.line + 1
             is_block = isinstance(node, yaml.ScalarNode) and node.style in ('|', '>')
             return line + inner - (0 if is_block else 1)
         return line

@@ -22,6 +22,10 @@ class EdgeSource:
     """A whole path; '' if it leads nowhere or back to each source."""
     line: int
 
+    def leaves(self, path: str) -> bool:
+        """Return whether it leads out of a state."""
+        return any(fnmatchcase(path, source) for source in self.sources)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChartSource:
@@ -51,7 +55,7 @@ class ChartSource:
             edge.line
             for edge in self.edges
             if edge.trigger == trigger
-            and any(fnmatchcase(source, name) for name in edge.sources)
+            and edge.leaves(source)
             and (not edge.dest or fnmatchcase(dest, edge.dest))
         )
         return next(fits, None)

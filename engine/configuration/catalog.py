@@ -194,7 +194,7 @@ class Catalog:
                     return pattern
             if name.startswith(TRACE_PREFIX):
                 raise UnknownPattern(name, reason=TRACE_REASON)
-            broken = [fault for fault in self.faults if fault.path.endswith('.py')]
+            broken = [fault for fault in self.faults if fault.path.endswith(('.py', '.yaml'))]
             faults = tuple(f'{fault.path}, line {fault.line}: {fault.problem}' for fault in broken)
             raise UnknownPattern(name, tuple(sorted(self.patterns)), faults)
         return self.patterns[name]

@@ -12,10 +12,12 @@ from functools import partial
 
 from engine.errors import EngineError, EntryChanged, EventRefused, InvalidInput, JournalError, UnknownRun
 from engine.experiments.answer import find_answer
-from engine.experiments.answer.records import Answer
+from engine.experiments.answer.path_records import PathAnswer
+from engine.experiments.answer.records import Answer, TrendPoint
 from engine.experiments.host import Host
-from engine.experiments.library import Library
+from engine.experiments.library import Library, UnknownDataset
 from engine.experiments.marking import Agreement, Marking, Pairing
+from engine.experiments.outcomes import read_paths, read_trend
 from engine.experiments.planning import Bound, Plan, PlannedRun, Planner, changes_since
 from engine.experiments.records import Cell, Experiment, Mark, ScorerSpec, UnknownExperiment
 from engine.experiments.runner import Runner, design_of, results_of
@@ -68,6 +70,8 @@ class Experiments:
         self._runners: dict[str, asyncio.Task[None]] = {}
         """The experiments that run in this process."""
         self._seen: Seen = lambda experiment: True
+        self._counts: dict[tuple[str, str, str], int] = {}
+        """How many cases a split of a version of a dataset has."""
 
     def seen_by(self, can_see: Callable[[Experiment], bool]) -> Experiments:
         """Return the experiments of a person who may see these."""
@@ -150,6 +154,15 @@ class Experiments:
         results = results_of(await self._store.cells.list(about=experiment))
         design = design_of(found, await self._count_cases(found))
         return await asyncio.to_thread(find_answer, design, results, cut_short=found.state == 'done')
+
+    async def paths(self, experiment: str) -> PathAnswer:
+        """Return where the paths of variants part. Raises `UnknownExperiment`."""
+        found = await self.get(experiment)
+        return await read_paths(self._host.journal, found, await self._store.cells.list(about=experiment))
+
+    async def trend(self, experiment: str) -> Sequence[TrendPoint]:
+        """Return the scores of versions of its workflow, the oldest first. Raises `UnknownExperiment`."""
+        return await read_trend(self._store, await self.get(experiment), await self.list())
 
     async def pause(self, experiment: str) -> Experiment:
         """Start no more runs; those under way go on. Raises `UnknownExperiment`, `EventRefused`."""
@@ -290,15 +303,15 @@ class Experiments:
         return not info.deleted
 
     async def _count_cases(self, experiment: Experiment) -> int:
-        try:
-            if not experiment.split:
-                return (await self.datasets.get(experiment.dataset)).version(experiment.version).cases
-            return len(
-                await self.datasets.cases(experiment.dataset, experiment.version, split=experiment.split)
-            )
-        except EngineError:  # The dataset has been removed.
-            cells = await self._store.cells.list(about=experiment.id)
-            return len({cell.case for cell in cells})
+        key = (experiment.dataset, experiment.version, experiment.split)
+        if key not in self._counts:
+            try:
+                cases = await self.datasets.cases(key[0], key[1], split=experiment.split)
+            except UnknownDataset:  # It has been removed.
+                cells = await self._store.cells.list(about=experiment.id)
+                return len({cell.case for cell in cells})
+            self._counts[key] = len(cases)
+        return self._counts[key]
 
     async def _steer(
         self,

@@ -55,6 +55,12 @@ class Evaluation:
     text: int = MAX_TEXT
     """How many more characters it may write."""
 
+    def count(self, parts: int = 1) -> None:
+        """Count evaluated parts. Raises `EvaluationError` after `MAX_STEPS`."""
+        self.left -= parts
+        if self.left < 0:
+            raise EvaluationError('it takes too long: it looks at too many items')
+
     def spend(self, count: int) -> None:
         """Count inspected values. Raises `EvaluationError` after `MAX_ITEMS`."""
         self.items -= count
@@ -77,6 +83,8 @@ class Defined:
 
     part: Part
     names: frozenset[str]
+    tree: ast.expr | None = None
+    """None for a template."""
 
 
 class ExpressionError(ValueError):
@@ -123,11 +131,13 @@ class Compiler:
         if depth > MAX_DEPTH:
             raise self._unsupported(node, 'it is nested too deeply')
         evaluate = self._read(node, depth + 1)
+        if isinstance(node, ast.Constant | ast.Name):
+            return evaluate  # What it is a part of counts.
 
         def part(run: Evaluation) -> Any:
             run.left -= 1
             if run.left < 0:
-                raise EvaluationError('it takes too long: it looks at too many items')
+                run.count(0)
             return evaluate(run)
 
         return part
@@ -337,6 +347,7 @@ def _bindings(run: Evaluation, levels: Sequence[tuple[Part, str, list[Part]]]) -
     run.spend(len(items) if isinstance(items, Mapping) else 0)
     for item in () if items is None else require_list(items):
         run.local[local] = item
+        run.count()
         if all(test(run) for test in tests):
             yield from _bindings(run, inner)
 

@@ -25,6 +25,8 @@ class Expression:
     fields: Mapping[str, int]
     """The memory fields it names, with their columns."""
     part: Part
+    defined: Mapping[str, Defined]
+    """Names in it that stand for other expressions may be among these."""
 
     def evaluate(self, context: ValueProvider) -> Any:
         """Return its value, with the default budget of work. Raises `EvaluationError`."""
@@ -85,7 +87,12 @@ def parse_expression(
     reader = Compiler(names, source, local, defined)
     part = reader.read(tree.body, 0)
     return Expression(
-        text=text, tree=tree.body, names=frozenset(reader.names), fields=dict(reader.fields), part=part
+        text=text,
+        tree=tree.body,
+        names=frozenset(reader.names),
+        fields=dict(reader.fields),
+        part=part,
+        defined=defined,
     )
 
 

@@ -80,10 +80,10 @@ def _fold(value: Any) -> str:
 
 
 def _replace(value: Any, old: Any, new: Any) -> str:
-    text, old, new = (_text(part, 'replace') for part in (value, old, new))
-    if len(text) + max(0, len(new) - len(old)) * text.count(old) > MAX_JOINED:
+    text, before, after = _text(value, 'replace'), _text(old, 'replace'), _text(new, 'replace')
+    if len(text) + max(0, len(after) - len(before)) * text.count(before) > MAX_JOINED:
         raise EvaluationError('the text would be too long')
-    return text.replace(old, new)
+    return text.replace(before, after)
 
 
 def _split(value: Any, separator: Any = None, most: Any = -1) -> list[str]:

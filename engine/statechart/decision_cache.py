@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache, partial
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import PatternError
@@ -31,6 +33,19 @@ class CallbackContext:
 
 def needs_context(function: Callable[..., Any]) -> bool:
     """Return whether a plain function expects a `CallbackContext` instead of memory."""
+    if not isinstance(function, FunctionType | MethodType | partial):
+        return _calls_need_context(type(function))
+    return _takes_context(function)
+
+
+@cache
+def _calls_need_context(kind: type) -> bool:
+    """Return whether the objects of a class, called as functions, do so."""
+    call = getattr(kind, '__call__', None)  # noqa: B004
+    return isinstance(call, FunctionType) and _takes_context(partial(call, None))
+
+
+def _takes_context(function: Callable[..., Any]) -> bool:
     try:
         first = next(iter(inspect.signature(function).parameters.values()), None)
     except ValueError:  # A built-in without a signature.

@@ -220,6 +220,8 @@ def accepts_arguments(method: Any, count: int) -> bool:
     """Return whether it accepts that many arguments."""
     if isinstance(method, partial) and not (method.keywords or vars(method)):
         return accepts_arguments(method.func, count + len(method.args))
+    if not isinstance(method, type) and isinstance(call := vars(type(method)).get('__call__'), FunctionType):
+        return accepts_arguments(call, count + 1)
     bound = inspect.ismethod(method)
     if not inspect.isfunction(function := method.__func__ if bound else method) or vars(function):
         return _binds(method, count)  # A decorator may have declared a different signature.

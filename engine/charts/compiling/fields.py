@@ -221,10 +221,10 @@ class FieldTypes:
             return self._choice(field, path)
         match field.type:
             case 'array':
-                item = (
+                item: Any = (
                     Any if field.items is None else self._kind(field.items, (*path, 'items'), is_list=False)
                 )
-                return list[item] if is_list else tuple[item, ...]
+                return list[item] if is_list else tuple[item, ...]  # type: ignore[valid-type]
             case 'object' if field.properties is not None:
                 return self.model('Object', field.properties, (*path, 'properties'), ChartRecord)
             case 'object':

@@ -102,8 +102,13 @@ class Language:
         for name, value in self.file.define.items():
             self.check_variable(name, ('define', name))
             self.used = set()
-            part = self.value(value, ('define', name))
-            self.defined[name] = Defined(part, frozenset(self.used))
+            at = ('define', name)
+            expression = (
+                self.expression(value, at) if isinstance(value, str) and not is_template(value) else None
+            )
+            part = expression.part if expression else self.value(value, at)
+            tree = expression.tree if expression else None
+            self.defined[name] = Defined(part, frozenset(self.used), tree)
 
     @contextmanager
     def answering(self, record: type[BaseModel] | None) -> Iterator[None]:

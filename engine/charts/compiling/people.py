@@ -60,6 +60,7 @@ def compile_seat(
         language.note(path, 'a seat needs an agent that answers with a record: give `output`')
     if seat.event not in language.file.inputs:
         language.note((*path, 'event'), f'`inputs` does not say what {seat.event!r} carries')
+    kind = record or BaseModel
     output = language.value(seat.output if seat.output is not None else 'data', (*path, 'output'), local)
     guards = [compile_guard(language, text, (*path, 'if'), local) for text in seat.if_]
     changed = steps.action(seat.changed, (*path, 'changed'), local)
@@ -70,7 +71,7 @@ def compile_seat(
             name=seat.name,
             event=seat.event,
             waits=seat.waits or seat.event,
-            answer=partial(as_agent, partial(_answer, record, output, variables), store),
+            answer=partial(as_agent, partial(_answer, kind, output, variables), store),
             conditions=[guard.bind(variables) for guard in guards if guard],
         ).add_to(built)
         if changed is None:

@@ -21,6 +21,7 @@ from engine.expressions.compiler import Part
 from engine.expressions.expression import Expression, compute
 from engine.expressions.values import require_list
 from engine.statechart.pattern import Pattern
+from engine.statechart.validation import RESERVED_TRIGGERS
 
 MAX_STATES = 1_000
 """Maximum number of states of a chart, repeated regions included, without those inside agents."""
@@ -230,6 +231,9 @@ class StateCompiler:
                     (*path, 'to' if name == edge.to else 'from'),
                     f'there is no state {name!r}; available: {", ".join(sorted(names))}',
                 )
+        if edge.on in RESERVED_TRIGGERS:
+            listed = ', '.join(sorted(RESERVED_TRIGGERS))
+            note((*path, 'on'), f'{edge.on!r} is an event of every run; reserved are {listed}')
         when = self._design(edge.when, (*path, 'when'), local) if edge.when else None
         conditions = self._guards(edge.if_, (*path, 'if'), local)
         unless = self._guards(edge.unless, (*path, 'unless'), local)

@@ -126,7 +126,7 @@ class StepCompiler:
         line = self._line_of(path)
 
         def do(memory: Memory, run: Evaluation) -> None:
-            run.left -= 1
+            run.count()
             try:
                 doer(memory, run)
             except EvaluationError as error:
@@ -222,7 +222,7 @@ def _repeat(variable: str, items: Part, doer: Doer) -> Doer:
 def _written(part: Part, run: Evaluation) -> Any:
     """Return a value that is to be written, counted as text."""
     value = compute(part, run)
-    run.left -= WRITE_STEPS
+    run.count(WRITE_STEPS)
     run.write(deep_size(value, run.text))
     return value
 

@@ -107,7 +107,7 @@ class TemplateReader:
                 return self._assign(node, name)
         raise ExpressionError(f'`{_word(node)}` cannot be used here', line=node.lineno)
 
-    def _part(self, node: nodes.Expr) -> Part:
+    def _part(self, node: nodes.Node) -> Part:
         tree = _translate(node)
         self.trees.append(tree)
         return self.compiler.read(tree)

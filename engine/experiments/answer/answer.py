@@ -19,7 +19,6 @@ from engine.experiments.answer.records import (
     VariantSummary,
 )
 from engine.experiments.answer.sequential import EarlyStop
-from engine.experiments.answer.tables import find_front
 from engine.experiments.answer.words import describe, describe_all
 
 
@@ -46,7 +45,6 @@ def find_answer(design: Design, cells: Iterable[CellResult], *, cut_short: bool 
     return Answer(
         variants=tuple(summaries.values()),
         comparisons=tuple(comparisons),
-        front=find_front(tuple(summaries.values()), design.measures[0]),
         best=best.variant if best else '',
         text=describe_all(design, main, summaries),
     )

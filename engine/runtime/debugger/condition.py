@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -52,6 +52,11 @@ class Condition:
         return self.expression.names
 
     @property
+    def fields(self) -> Mapping[str, int]:
+        """The memory fields it names, with their columns."""
+        return self.expression.fields
+
+    @property
     def is_persistent(self) -> bool:
         """Whether it uses only names whose values persist between steps."""
         return self.names <= PERSISTENT_NAMES
@@ -78,7 +83,7 @@ def parse_condition(text: str) -> Condition:
 
 def check_condition(text: str, fields: Collection[str]) -> None:
     """Parse a condition for a run with these memory fields. Raises `InvalidInput`, as `parse_condition`."""
-    for name, column in parse_condition(text).expression.fields.items():
+    for name, column in parse_condition(text).fields.items():
         if name not in fields:
             listed = f'; available: {", ".join(fields)}' if fields else ''
             error = ExpressionError(f'memory has no field {name!r}{listed}', column)

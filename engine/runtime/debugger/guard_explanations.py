@@ -202,7 +202,8 @@ IN_DATA = ('output', 'text', 'error', 'model')
 def accesses_of(expression: Expression, variables: Mapping[str, Any]) -> Iterator[Access]:
     """Yield what a guard of a chart file reads, without locations that contain another of them."""
     pointers: dict[str, Access] = {}
-    for node in _outermost(expression.tree):
+    nodes = (node for tree in _trees(expression) for node in _outermost(tree))
+    for node in nodes:
         parts = _location(node)
         match parts:
             case [name] if name in variables:
@@ -216,6 +217,18 @@ def accesses_of(expression: Expression, variables: Mapping[str, Any]) -> Iterato
             yield access
         elif pointer not in ROOTS and not any(other.startswith(f'{pointer}/') for other in pointers):
             yield Access(pointer=pointer)
+
+
+def _trees(expression: Expression) -> Iterator[ast.expr]:
+    """Yield an expression, and those that names in it stand for."""
+    waiting, seen = [expression.tree], set[str]()
+    while waiting:
+        tree = waiting.pop()
+        yield tree
+        names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - seen
+        seen |= names
+        defined = (expression.defined[name].tree for name in sorted(names) if name in expression.defined)
+        waiting += filter(None, defined)
 
 
 def _outermost(node: ast.AST) -> Iterator[ast.AST]:

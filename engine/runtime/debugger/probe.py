@@ -54,9 +54,7 @@ def probe_condition(
         return None
     context = ConditionContext(step, projection, state)
     values = {name: to_jsonable(context.value(name)) for name in sorted(condition.names - WHOLE)}
-    values |= {
-        f'memory.{name}': to_jsonable(get_item(state.memory, name)) for name in condition.expression.fields
-    }
+    values |= {f'memory.{name}': to_jsonable(get_item(state.memory, name)) for name in condition.fields}
     try:
         return ConditionResult(seq=step.seq, holds=condition.holds(context), values=values)
     except EvaluationError as error:

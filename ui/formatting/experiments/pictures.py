@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from engine.experiments import TrendPoint
 from ui.formatting.experiments.table import figure
 from ui.formatting.usage import dollars
 
@@ -105,6 +106,32 @@ def interval(bounds: tuple[float, float, float], reach: float, tone: str, label:
         f'<path class="zero" d="M{middle} 0V20"/><path class="reach" d="M{low:.1f} 10H{high:.1f}"/>'
         f'<circle cx="{at:.1f}" cy="10" r="5"/></svg>'
     )
+
+
+def trend_picture(trend: Sequence[TrendPoint], measure: str) -> str:
+    """Return the scores of versions as a line from the oldest to the newest, with their intervals."""
+    up = _scale([end for point in trend for end in (point.low, point.high)])
+    right, bottom = WIDTH - RIGHT, HEIGHT - BOTTOM
+    step = (right - LEFT) / max(1, len(trend) - 1)
+
+    def y(value: float) -> float:
+        return bottom - (value - up[0]) / (up[-1] - up[0]) * (bottom - TOP)
+
+    said = '; '.join(f'{point.version[:12]}: {figure(point.mean)}' for point in trend)
+    label = escape(f'{measure} of versions, the oldest first. {said}')
+    parts = [f'<svg class="picture" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">']
+    for tick in up:
+        parts.append(f'<path class="grid" d="M{LEFT} {y(tick):.1f}H{right}"/>')
+        parts.append(_text(LEFT - 8, y(tick) + 4, figure(tick), 'end'))
+    places = [(LEFT + step * number, point) for number, point in enumerate(trend)]
+    way = 'L'.join(f'{x:.1f} {y(point.mean):.1f}' for x, point in places)
+    parts.append(f'<path class="front" d="M{way}"/>')
+    for x, point in places:
+        parts.append(f'<path class="reach" d="M{x:.1f} {y(point.low):.1f}V{y(point.high):.1f}"/>')
+        parts.append(f'<circle class="dot best" cx="{x:.1f}" cy="{y(point.mean):.1f}" r="5"/>')
+    parts.append(_text(LEFT, HEIGHT - 12, 'oldest', 'start'))
+    parts.append(_text(right, HEIGHT - 12, 'newest', 'end'))
+    return ''.join([*parts, '</svg>'])
 
 
 def _scale(values: Sequence[float]) -> list[float]:

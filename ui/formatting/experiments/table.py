@@ -142,6 +142,18 @@ class CellTable:
             changed.add(cell.case)
         return changed
 
+    def sample_runs(self) -> list[RunId]:
+        """Return a run of each variant that has ended."""
+        found: dict[str, RunId] = {}
+        for row in self.rows.values():
+            for variant, cell in row.items():
+                ended = (line.run for line in cell.runs.values() if line.run and line.state == 'scored')
+                if variant not in found and (run := next(ended, None)):
+                    found[variant] = run
+            if len(found) == len(self.variants):
+                break
+        return list(found.values())
+
     def runs(self) -> Iterable[RunLine]:
         """Yield all runs."""
         for row in self.rows.values():

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from engine import Budget, EngineError, EventRefused, InvalidInput, LocalConductor
+from engine.errors import JournalUnavailable
 from engine.experiments.datasets import Case
 from engine.experiments.records import Experiment, ScorerSpec, UnknownExperiment, Variant
 from engine.journal import MemoryJournal
@@ -244,6 +245,31 @@ async def test_a_judge_scores_in_runs_of_its_own_that_anyone_can_read(compare: b
     read = [run for _, score in scores for run in score.runs]
     assert sorted(info.id for info in judged.runs) == sorted(read) and len(read) == (2 if compare else 4)
     assert not compare or {score.value for name, score in scores if name == 'as it is'} == {0.5}
+    used = sum(info.usage.total for info in judged.runs)
+    assert sum(cell.judge_tokens for cell in result.cells) == used > 0
     assert {'judge', f'experiment:{result.experiment.id}'} == {
         tag for info in judged.runs for tag in info.tags
     }
+
+
+async def test_an_outage_of_the_journal_holds_an_experiment_up_and_breaks_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    journal = MemoryJournal()
+    write, writes = journal.documents.write, 0
+
+    async def failing(written: Any, deleted: Any = ()) -> None:
+        nonlocal writes
+        kinds = {entry.kind for entry in written}
+        writes += 'experiment-cell' in kinds
+        if kinds & {'experiment-cell', 'experiment-lease'} and 5 < writes < 15:
+            raise JournalUnavailable('the disk is full')
+        await write(written, deleted)
+
+    async with LocalConductor(journal, clock=HastyClock()) as conductor:
+        conductor.catalog.add(Echo)
+        await conductor.datasets.save('loaves', CASES)
+        monkeypatch.setattr(journal.documents, 'write', failing)
+        result = await conductor.experiment(experiment(variants=VARIANTS[:2]))
+        assert (await conductor.runs()).total == 16 == len(result.cells)
+    assert {cell.state for cell in result.cells} == {'scored'} and writes > 32

@@ -115,9 +115,9 @@ def test_two_thousand_runs_through_a_large_chart_take_seconds() -> None:
             }
             stats = PathStats(seq=1, stays=stays, edges=edges)
             paths.append(RunPath(case=str(case), variant=variant, score=float(rng.random()), stats=stats))
-    before = time.monotonic()
+    before = time.process_time()
     compare_paths('A', ('B', 'C', 'D'), paths)
-    assert time.monotonic() - before < 30
+    assert time.process_time() - before < 30
 
 
 def test_chances_of_ways_are_those_of_scipy() -> None:

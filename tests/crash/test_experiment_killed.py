@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx
 import pytest
 
-from engine.experiments import SAMPLE, read_experiment
+from engine.experiments import SAMPLE, Case, Experiment, Variant, read_experiment
 from tests.crash.test_schedule_killed import serving
 from tests.support.cli import Hemicycle, until
 from ui.api.wire import dump
 
-KILLS, EACH = 3, 6
-"""How often the server is killed, and after how many more runs."""
+KILLS = 3
+SECONDS = 1_800.0
 
 
 class Client:
@@ -24,6 +28,8 @@ class Client:
 
     def __init__(self, http: httpx.Client, experiment: str) -> None:
         self.http, self.experiment = http, experiment
+        self._cells: dict[str, dict[str, Any]] = {}
+        self._cursor = 0.0
 
     def read(self, path: str) -> Any:
         answer = self.http.get(f'/{path}')
@@ -36,8 +42,20 @@ class Client:
         return answer.json()
 
     def cells(self) -> list[dict[str, Any]]:
-        cells: list[dict[str, Any]] = self.read(f'experiments/{self.experiment}/cells')['cells']
-        return cells
+        page = self.read(f'experiments/{self.experiment}/cells?since={self._cursor}')
+        self._cells |= {cell['id']: cell for cell in page['cells']}
+        self._cursor = page['cursor']
+        return [*self._cells.values()]
+
+    def runs(self) -> list[dict[str, Any]]:
+        runs: list[dict[str, Any]] = []
+        query = {'limit': '200', 'cursor': ''}
+        while True:
+            page = self.read(f'runs?{urlencode(query)}')
+            runs += page['items']
+            if not page['next']:
+                return runs
+            query['cursor'] = page['next']
 
     def has_scored(self, goal: int) -> bool:
         return sum(cell['state'] == 'scored' for cell in self.cells()) >= goal
@@ -46,28 +64,48 @@ class Client:
         return bool(self.read(f'experiments/{self.experiment}')['state'] == 'done')
 
 
-@pytest.mark.slow
-def test_no_run_of_a_killed_experiment_is_repeated_or_lost(tmp_path: Path) -> None:
-    hemicycle, sample = Hemicycle(tmp_path), read_experiment(SAMPLE)
-    planned = len(sample.cases) * len(sample.experiment.variants) * sample.experiment.repeats
-    experiment, seen = '', dict[str, str]()
+def killed_three_times(
+    hemicycle: Hemicycle, experiment: Experiment, cases: Sequence[Case], each: int
+) -> tuple[list[dict[str, Any]], str]:
+    """Kill the server of an experiment after each so many runs, let it end; return its cells and answer."""
+    planned = len(cases) * len(experiment.variants) * experiment.repeats
+    started, seen = '', dict[str, str]()
     for kill in range(KILLS):
         with serving(hemicycle) as http:
-            client = Client(http, experiment)
-            if not experiment:
-                saved = {'cases': [dump(case) for case in sample.cases]}
-                client.post(f'datasets/{sample.experiment.dataset}/versions', saved)
-                experiment = client.experiment = client.post('experiments', dump(sample.experiment))['id']
-            until(partial(client.has_scored, EACH * (kill + 1)), f'{EACH} more runs')
+            client = Client(http, started)
+            if not started:
+                client.post(
+                    f'datasets/{experiment.dataset}/versions', {'cases': [dump(case) for case in cases]}
+                )
+                started = client.experiment = client.post('experiments', dump(experiment))['id']
+            until(partial(client.has_scored, each * (kill + 1)), f'{each} more runs', seconds=SECONDS)
             now = {cell['id']: cell['run'] for cell in client.cells()}
             assert seen.items() <= now.items() and len(now) < planned
             seen = now
     with serving(hemicycle) as http:
-        client = Client(http, experiment)
-        until(client.is_done, 'it is done')
-        ended, runs = client.cells(), client.read('runs?limit=200')['items']
-        answer = client.read(f'experiments/{experiment}/answer')['text']
+        client = Client(http, started)
+        until(client.is_done, 'it is done', seconds=SECONDS)
+        ended, runs = client.cells(), client.runs()
+        answer = client.read(f'experiments/{started}/answer')['text']
     assert len(ended) == len(runs) == planned
     assert {cell['run'] for cell in ended} == {run['id'] for run in runs}
     assert Counter(run['status'] for run in runs) == {'done': planned}
+    return ended, answer
+
+
+@pytest.mark.slow
+def test_no_run_of_a_killed_experiment_is_repeated_or_lost(tmp_path: Path) -> None:
+    sample = read_experiment(SAMPLE)
+    _, answer = killed_three_times(Hemicycle(tmp_path), sample.experiment, sample.cases, each=6)
     assert 'stricter reviewer is better' in answer
+
+
+@pytest.mark.long
+def test_no_run_of_two_thousand_is_repeated_or_lost(tmp_path: Path) -> None:
+    sample = read_experiment(SAMPLE)
+    variants = (*sample.experiment.variants, Variant(name='once more'))
+    experiment = replace(sample.experiment, variants=variants, repeats=1, at_once=20)
+    of_the_sample = zip(range(500), cycle(sample.cases))
+    cases = [replace(case, id=f'{case.id} {number}') for number, case in of_the_sample]
+    ended, answer = killed_three_times(Hemicycle(tmp_path), experiment, cases, each=450)
+    assert len(ended) == 2_000 and 'stricter reviewer is better' in answer

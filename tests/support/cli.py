@@ -231,11 +231,11 @@ def json_lines(text: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def until(condition: Callable[[], bool], what: str) -> None:
-    """Wait for a condition. Fails if it is not met within `DEADLINE`."""
-    end = time.monotonic() + DEADLINE
+def until(condition: Callable[[], bool], what: str, seconds: float = DEADLINE) -> None:
+    """Wait for a condition. Fails if it is not met within so many seconds."""
+    end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, f'waited {DEADLINE:g} s in vain: {what}'
+        assert time.monotonic() < end, f'waited {seconds:g} s in vain: {what}'
         time.sleep(0.02)
 
 

@@ -15,11 +15,12 @@ from engine.errors import EngineError, EntryChanged, EventRefused, InvalidInput,
 from engine.experiments.answer import find_answer
 from engine.experiments.answer.path_records import PathAnswer
 from engine.experiments.answer.records import Answer, TrendPoint
+from engine.experiments.datasets import Case
 from engine.experiments.host import Host
 from engine.experiments.library import Library, UnknownDataset
 from engine.experiments.marking import Agreement, Marking, Pairing
 from engine.experiments.outcomes import read_paths, read_regression, read_trend
-from engine.experiments.planning import Bound, Plan, PlannedRun, Planner, changes_since
+from engine.experiments.planning import MAX_PROBLEMS, Bound, Plan, PlannedRun, Planner, changes_since
 from engine.experiments.records import Cell, Experiment, Mark, ScorerSpec, UnknownExperiment
 from engine.experiments.runner import Runner, design_of, results_of
 from engine.experiments.scorers import read_scorers, scorers_digest
@@ -284,6 +285,8 @@ class Experiments:
         cases = await self.datasets.cases(dataset.id, version.id, split=experiment.split)
         planner = Planner(pinned, cases, self._host.catalog)
         await asyncio.to_thread(planner.check)
+        if pinned.recorded:
+            await self._check_recorded(cases)
         for place, launch in enumerate(planner.sample_launches().values()):
             try:
                 await self._check(launch)
@@ -293,6 +296,21 @@ class Experiments:
         if experiment.after:
             await self.get(experiment.after)
         return pinned, planner
+
+    async def _check_recorded(self, cases: Sequence[Case]) -> None:
+        """Check that cases were made from runs that everybody may see. Raises `InvalidInput`."""
+        problems: dict[str, str] = {}
+        for case in cases:
+            try:
+                private = bool(case.source) and (await self._host.info(case.source)).private
+            except UnknownRun as error:
+                problems[f'cases.{case.id}.source'] = str(error)
+                continue
+            if not case.source or private:
+                what = 'is private' if private else 'must be a run that was recorded'
+                problems[f'cases.{case.id}.source'] = what
+        if problems:
+            raise InvalidInput(dict([*problems.items()][:MAX_PROBLEMS]))
 
     async def _reusable(
         self, experiment: Experiment, planner: Planner

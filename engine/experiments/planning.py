@@ -125,6 +125,8 @@ class Planner:
                 for name, why in OWN.items()
                 if getattr(launch, name) != getattr(default, name)
             }
+            if experiment.recorded and (launch.stubs or launch.record):
+                problems['recorded'] = f'does not go with stubs, or with recording ({variant.name})'
         if problems:
             raise InvalidInput(problems)
 
@@ -165,6 +167,7 @@ class Planner:
         tags = (f'{TAG}{experiment.id}', f'variant:{variant}'[:MAX_TAG], f'case:{case.id}'[:MAX_TAG])
         return replace(
             launch,
+            replay=case.source if experiment.recorded else '',
             parameters=parameters,
             title=f'{case.id} · {variant}{f" · {repeat}" if experiment.repeats > 1 else ""}'[:MAX_TITLE],
             tags=(*launch.tags[: MAX_TAGS - len(tags)], *tags),

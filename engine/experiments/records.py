@@ -83,6 +83,8 @@ class Experiment:
     """How many of its runs are under way at the same time."""
     budget: Budget | None = None
     """Limits on all runs together: once one is reached, no more start."""
+    recorded: Annotated[StrictBool, Label('Recorded replies')] = False
+    """Answer from the recordings of the runs that cases were made from: no model is called."""
     stop_early: Annotated[StrictBool, Label('Stop early')] = False
     """Stop once a sequential test finds a variant better or worse than the first."""
     after: Annotated[str, Field(max_length=100)] = ''

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import httpx
@@ -22,6 +23,8 @@ def serving(hemicycle: Hemicycle) -> Iterator[httpx.Client]:
     """A server that is killed at the end."""
     with hemicycle.process('serve', '--port', '0', '--patterns', str(hemicycle.patterns)) as process:
         address = line(process.stdout).rpartition(' ')[2]
+        for stream in filter(None, (process.stdout, process.stderr)):
+            Thread(target=stream.read, daemon=True).start()  # A full pipe would halt the server.
         with httpx.Client(base_url=f'{address}/api/v1', timeout=60) as http:
             yield http
             process.kill()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ import pytest
 from engine import Catalog, Conductor, InvalidInput, LocalConductor, Memory, Status, Transition
 from engine.agents.chart import agent
 from engine.configuration import Configuration
+from engine.experiments import Experiment, ScorerSpec, Variant, case_of
 from engine.journal import MemoryJournal
 from engine.models.endpoint import Endpoint
 from engine.models.recording.exchange import read_exchanges
 from engine.models.registry import ModelRegistry
-from engine.records import RunId
+from engine.records import Launch, RunId
 from tests.models.reading import ChunkedBody
 from tests.models.speech import OpenAISpeech, openai
 from tests.support.harness import (
@@ -148,6 +150,36 @@ async def test_a_recorded_run_replays_without_network_or_key(place: Place) -> No
         assert not any('cost' in step.event.data for step in steps)
         assert await offline.audit(run)
     assert place.provider.asked == 5
+
+
+async def test_an_experiment_replays_the_recordings_of_the_runs_its_cases_were_made_from(
+    place: Place,
+) -> None:
+    experiment = Experiment(
+        name='Pairs',
+        dataset='pairs',
+        base=Launch(pattern='pair'),
+        variants=(Variant(name='as it is'),),
+        scorers=(ScorerSpec(name='done', kind='status'),),
+        recorded=True,
+    )
+    async with place.open() as online:
+        handles = [
+            await online.start('pair', models={'': FAR}, record=recorded) for recorded in (True, False)
+        ]
+        outcomes = [await online.result(handle.id) for handle in handles]
+        infos = [await online.info(handle.id) for handle in handles]
+        cases = [case_of(info, outcome.answer) for info, outcome in zip(infos, outcomes, strict=True)]
+    async with place.open(offline=True) as offline:
+        await offline.datasets.save('pairs', cases)
+        result = await offline.experiment(experiment)
+        replayed, not_recorded = sorted(result.cells, key=lambda cell: cell.case != cases[0].id)
+        assert (replayed.status, replayed.scores['done'].value) == (Status.DONE, 1)
+        assert sources(await offline.transitions(replayed.run)) == {'replayed'}
+        assert not_recorded.status is Status.FAILED and 'has no recording' in not_recorded.error
+        await offline.datasets.save('pairs', [replace(case, source=RunId('')) for case in cases])
+        with pytest.raises(InvalidInput, match='must be a run that was recorded'):
+            await offline.experiments.plan(experiment)
 
 
 async def test_a_scripted_run_is_recorded_and_replayed_in_the_same_way(place: Place) -> None:

@@ -83,6 +83,10 @@ class SetupPanel:
         yield 'At once', count(experiment.at_once, 'run')
         limits = experiment.budget.limits() if experiment.budget else {}
         yield 'Budget', ', '.join(amount_text(kind, value) for kind, value in limits.items()) or 'None'
+        if experiment.recorded:
+            yield 'Replies', 'Recorded by the runs that the cases were made from'
+        if experiment.fail_under is not None:
+            yield 'Regressed if worse than', f'{experiment.fail_under:g}'
         yield 'Early stop', 'Once the answer is clear' if experiment.stop_early else 'No'
         if reused:
             yield 'Reused', f'{count(reused, "run")} of an earlier experiment, since nothing had changed'

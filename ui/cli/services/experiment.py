@@ -279,7 +279,7 @@ async def _find(conductor: Conductor, name: str) -> Experiment:
 
 
 def find_experiment(session: Session, name: str) -> Experiment:
-    """Return the experiment of a file, whose cases are saved, or an earlier one to be started again.
+    """Return the experiment of a file, whose cases are saved, or the newest of a name to be started again.
 
     Raises:
         InvalidInput, OSError
@@ -288,7 +288,9 @@ def find_experiment(session: Session, name: str) -> Experiment:
 
     async def work(conductor: Conductor) -> Experiment:
         if file is None:
-            return (await _find(conductor, name)).again()
+            stored = await conductor.experiments.list()
+            newest = next((item for item in stored if name in (item.id, item.name)), None)
+            return (newest or find_named(stored, name, 'experiment')).again()
         if file.cases:
             await conductor.datasets.save(file.experiment.dataset, file.cases)
         return file.experiment

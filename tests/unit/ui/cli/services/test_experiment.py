@@ -58,6 +58,18 @@ def test_an_experiment_is_planned_run_read_and_removed(hemicycle: Hemicycle, tmp
     assert hemicycle('experiment', 'show', 'Loaves').exit_code == 2
 
 
+def test_the_newest_of_a_name_is_scheduled_and_its_file_says_what_it_must_reach(
+    hemicycle: Hemicycle, tmp_path: Path
+) -> None:
+    file = tmp_path / 'loaves.yaml'
+    for limit, code in ((0, 0), (1, 1)):
+        file.write_text(f'{QUICK}fail_under: {limit}\n')
+        assert hemicycle('experiment', 'run', str(file), '--yes', '--pace', '0').exit_code == code
+    schedule = ('schedule', 'add', 'nightly', '--cron', '0 3 * * *', '--experiment', 'Loaves', '--json')
+    (added,) = json_lines(hemicycle(*schedule).stdout)
+    assert (added['experiment']['fail_under'], added['experiment']['id']) == (1, '')
+
+
 @pytest.mark.parametrize(
     ('old', 'new', 'problem'),
     [

@@ -1,6 +1,7 @@
 """Experiments: which variant of a workflow is better on a dataset, and whether that is true."""
 
-from engine.experiments.answer.records import Answer, VariantComparison, VariantSummary
+from engine.experiments.answer.path_records import PathAnswer, PlaceStats, PlaceUse
+from engine.experiments.answer.records import Answer, TrendPoint, VariantComparison, VariantSummary
 from engine.experiments.answer.words import figures, plain
 from engine.experiments.datasets import (
     Case,
@@ -13,7 +14,7 @@ from engine.experiments.datasets import (
 )
 from engine.experiments.files import SAMPLE, ExperimentFile, read_experiment
 from engine.experiments.library import DatasetInfo, UnknownDataset
-from engine.experiments.marking import Pairing
+from engine.experiments.marking import Agreement, Pairing
 from engine.experiments.planning import Plan, change_between, launch_of
 from engine.experiments.records import (
     MAX_SCORERS,
@@ -34,6 +35,7 @@ __all__ = [
     'MAX_SCORERS',
     'MAX_VARIANTS',
     'SAMPLE',
+    'Agreement',
     'Answer',
     'Case',
     'Cell',
@@ -44,11 +46,15 @@ __all__ = [
     'ImportedCases',
     'Mark',
     'Pairing',
+    'PathAnswer',
+    'PlaceStats',
+    'PlaceUse',
     'Plan',
     'Score',
     'Scorer',
     'ScorerSpec',
     'TableProblem',
+    'TrendPoint',
     'UnknownDataset',
     'UnknownExperiment',
     'Variant',

@@ -11,6 +11,7 @@ from statistics import fmean
 from typing import Any
 
 from engine.errors import EntryChanged, InvalidInput, UnknownRun
+from engine.experiments.datasets import Case
 from engine.experiments.host import Desk, Host
 from engine.experiments.library import Library, UnknownDataset
 from engine.experiments.records import Cell, Experiment, Mark, cell_id, digest_of
@@ -99,6 +100,12 @@ class Marking:
         done = {frozenset((mark.cell, mark.over)) for mark in marks if mark.author == me}
         cells = [cell for cell in await self._store.cells.list(about=experiment.id) if _is_good(cell)]
         by_id = {cell.id: cell for cell in cells}
+        try:
+            cases = {
+                case.id: case for case in await self._datasets.cases(experiment.dataset, experiment.version)
+            }
+        except UnknownDataset:
+            cases = {}
         pairings: list[Pairing] = []
         for cell in cells:
             other = None
@@ -109,7 +116,7 @@ class Marking:
                     continue
             if frozenset((cell.id, other.id if other else '')) in done:
                 continue
-            pairings.append(await self._pairing(experiment, cell, other, me))
+            pairings.append(await self._pairing(cases.get(cell.case), cell, other, me))
             if len(pairings) >= limit:
                 break
         return pairings
@@ -124,14 +131,9 @@ class Marking:
             for name, spec in kinds.items()
         ]
 
-    async def _pairing(self, experiment: Experiment, cell: Cell, other: Cell | None, person: str) -> Pairing:
+    async def _pairing(self, case: Case | None, cell: Cell, other: Cell | None, person: str) -> Pairing:
         if other and int(digest_of(cell.id, other.id, person), 16) % 2:
             cell, other = other, cell
-        try:
-            cases = await self._datasets.cases(experiment.dataset, experiment.version)
-            case = next((item for item in cases if item.id == cell.case), None)
-        except UnknownDataset:
-            case = None
         return Pairing(
             cell=cell.id,
             over=other.id if other else '',
@@ -186,8 +188,8 @@ def _agree(name: str, is_lower_better: bool, cells: Mapping[str, Cell], marks: S
     """Return how far a scorer agrees with marks."""
 
     def score(cell: str) -> float | None:
-        found = cells[cell].scores.get(name) if cell in cells else None
-        return found.value if found else None
+        given = cells[cell].scores.get(name) if cell in cells else None
+        return given.value if given else None
 
     alone: defaultdict[str, list[float]] = defaultdict(list)
     alike: list[float] = []

@@ -149,6 +149,9 @@ class Cell:
     dollars: float | None = 0.0
     """None if part of the cost is unknown."""
     seconds: float = 0.0
+    judge_tokens: int = 0
+    """What the runs of its judges have used, likewise `judge_dollars`."""
+    judge_dollars: float | None = 0.0
     print: str = ''
     """The fingerprint of all that decides what the run does."""
     reused: bool = False

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Final
 
 from engine.errors import (
     EngineError,
@@ -21,8 +22,9 @@ from engine.errors import (
 from engine.experiments.answer import CellResult, Design, EarlyStop, Measure
 from engine.experiments.host import Desk, Host
 from engine.experiments.planning import PlannedRun, Planner
-from engine.experiments.records import Cell, Experiment, Score, cell_id
+from engine.experiments.records import Cell, Experiment, Mark, Score, cell_id
 from engine.experiments.scorers import Scorer, read_scorers, score_run
+from engine.experiments.scorers.people import People
 from engine.experiments.store import ExperimentStore
 from engine.records import RunId, Status
 
@@ -35,9 +37,12 @@ MIN_TICK = 1e-6
 """By how much cursors of changes differ at least, in seconds."""
 
 
+NEVER_JUDGED: Final = Cell(id='', experiment='', case='', variant='', repeat=1, run=RunId(''))
+
+
 @dataclass(slots=True)
 class Spent:
-    """What all runs of an experiment have used."""
+    """What all runs of an experiment have used, those of judges included."""
 
     tokens: int = 0
     dollars: float = 0.0
@@ -49,6 +54,11 @@ class Spent:
             self.tokens += cell.tokens
             self.dollars += cell.dollars or 0.0
             self.seconds += cell.seconds
+
+    def add_judges(self, cell: Cell, before: Cell) -> None:
+        """Count the runs that have judged a run, less those of the last time."""
+        self.tokens += cell.judge_tokens - before.judge_tokens
+        self.dollars += (cell.judge_dollars or 0.0) - (before.judge_dollars or 0.0)
 
 
 class Runner:
@@ -77,6 +87,7 @@ class Runner:
         self._cases = {case.id: case for case in planner.cases}
         self._waiting: dict[tuple[str, int], set[str]] = {}
         """Cells that wait for the run of the first variant, by case and repeat."""
+        self._marks: dict[str, list[Mark]] | None = None
         self._spent = Spent()
         self._early = EarlyStop(design_of(self.experiment, len(planner.cases)))
         self._changed = 0.0
@@ -118,6 +129,7 @@ class Runner:
             self._changed = max(self._changed, cell.changed)
             if cell.state != 'running':
                 self._spent.add(cell)
+                self._spent.add_judges(cell, NEVER_JUDGED)
             if self._is_done(cell):
                 self._weigh(cell)
 
@@ -239,7 +251,7 @@ class Runner:
                 cell_id(cell.experiment, cell.case, self.experiment.variants[0].name, cell.repeat)
             )
             other = first if self._comparing and first and first.state != 'running' and first.run else None
-            marks = tuple(await self._store.marks_of(cell))
+            marks = await self._marks_of(cell)
             try:
                 evidence = await self._desk.evidence(
                     cell,
@@ -251,11 +263,34 @@ class Runner:
                 scores = await score_run(self._scorers, evidence)
             except UnknownRun as error:
                 scores = {name: Score(reason=str(error)) for name in self._scorers}
+        judge_runs = [await self._host.info(run) for score in scores.values() for run in score.runs]
+        costs = [info.usage.cost for info in judge_runs]
         scored = await self._write(
-            replace(cell, state='scored', scores=scores, scored_by=self.experiment.digest)
+            replace(
+                cell,
+                state='scored',
+                scores=scores,
+                scored_by=self.experiment.digest,
+                judge_tokens=sum(info.usage.total for info in judge_runs),
+                judge_dollars=None if None in costs else sum(cost or 0.0 for cost in costs),
+            )
         )
+        self._spent.add_judges(scored, cell)
         self._weigh(scored)
         return scored
+
+    async def _marks_of(self, cell: Cell) -> tuple[Mark, ...]:
+        """Return people's marks of a run; while all are scored again, as they were at the start of that."""
+        if not any(isinstance(scorer, People) for scorer in self._scorers.values()):
+            return ()
+        if self.experiment.state != 'scoring':
+            return tuple(await self._store.marks_of(cell))
+        if self._marks is None:
+            self._marks = {}
+            for mark in await self._store.marks.list(about=self.experiment.id):
+                for marked in filter(None, (mark.cell, mark.over)):
+                    self._marks.setdefault(marked, []).append(mark)
+        return tuple(self._marks.get(cell.id, ()))
 
     async def _score_those_waiting(self, cell: Cell) -> None:
         """Score the runs that wait for this one: it is what they are compared with."""

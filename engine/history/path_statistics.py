@@ -54,6 +54,25 @@ async def refresh_paths(
     return unread
 
 
+async def paths_of(journal: Journal, runs: Iterable[RunId]) -> dict[RunId, PathStats]:
+    """Return the statistics of these runs, up to date. Those deleted or damaged are left out."""
+    paths: dict[RunId, PathStats] = {}
+    fresh: dict[RunId, PathStats] = {}
+    for run in runs:
+        try:
+            stats = await journal.path_stats(run)
+            if stats is None or stats.rest:
+                stats = fresh[run] = await _continue_tally(journal, run)
+            paths[run] = stats
+        except (UnknownRun, JournalDamaged):
+            continue
+        if len(fresh) == RUNS_PER_WRITE:
+            await journal.store_path_stats(fresh)
+            fresh.clear()
+    await journal.store_path_stats(fresh)
+    return paths
+
+
 async def _continue_tally(journal: Journal, run: RunId) -> PathStats:
     info = await journal.info(run)
     tally = PathTally(info, await journal.shape(run), await journal.path_stats(run))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from pydantic import Field
 
-from engine.experiments.answer.records import Answer
+from engine.experiments.answer.path_records import PathAnswer
+from engine.experiments.answer.records import Answer, TrendPoint
 from engine.experiments.datasets import MAX_CASES, Case, ImportedCases
 from engine.experiments.experiments import CellPage
 from engine.experiments.library import DatasetInfo
@@ -114,6 +115,14 @@ class Experimenting(Protocol):
     @operation(Role.VIEWER, 'GET experiments/{experiment}/answer', id='get_answer')
     async def answer(self, experiment: Id) -> Answer:
         """Say which variant is better, by how much, and whether that is clear."""
+
+    @operation(Role.VIEWER, 'GET experiments/{experiment}/paths', id='get_paths')
+    async def paths(self, experiment: Id) -> PathAnswer:
+        """Say where the paths of variants part, and what runs scored that went there."""
+
+    @operation(Role.VIEWER, 'GET experiments/{experiment}/trend', id='get_trend')
+    async def trend(self, experiment: Id) -> Sequence[TrendPoint]:
+        """Say what versions of the workflow scored in experiments like this one, the oldest first."""
 
     @operation(Role.OPERATOR, 'POST experiments/{experiment}/pause', id='pause_experiment')
     async def pause(self, experiment: Id) -> Experiment:

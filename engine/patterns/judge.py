@@ -158,7 +158,7 @@ class Judge(Pattern):
     @override
     def task(self) -> str:
         """What was to be answered, however long the answers are."""
-        return self.parameters.task
+        return str(self.parameters.task)
 
     def has_another(self, memory: Any, event: Event) -> bool:
         """There is another answer to compare it with."""

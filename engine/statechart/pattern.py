@@ -201,12 +201,6 @@ class Pattern(PatternDefinition):
 
     @classmethod
     @final
-    def text_fields(cls) -> Sequence[str]:
-        """Return the parameters that are texts."""
-        return [name for name, _ in _text_fields(cls.Parameters)]
-
-    @classmethod
-    @final
     def sample(cls, values: Mapping[str, Any] | None = None) -> Pattern:
         """Return an instance for inspecting the chart; missing parameters get their defaults or are left out.
 

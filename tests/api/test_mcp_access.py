@@ -22,9 +22,14 @@ from ui.app.access.access import Access
 from ui.app.access.http import RequireLogin
 from ui.app.backend import Backend
 
-READS = frozenset({'get_run', 'list_runs'})
+READS = frozenset({'get_run', 'list_runs', 'get_experiment', 'list_experiments'})
 """Tools that a viewer may use."""
-STEERS = frozenset({'answer_run', 'approve_run', 'deny_run', 'cancel_run', 'fork_run'})
+STEERS = frozenset(
+    {
+        'answer_run', 'approve_run', 'deny_run', 'cancel_run', 'fork_run',
+        'start_experiment', 'cancel_experiment',
+    }
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -52,7 +57,11 @@ async def connect(url: str, headers: dict[str, str]) -> AsyncIterator[Client]:
 
 def arguments(schema: dict[str, Any], run: str) -> dict[str, Any]:
     """Return the required arguments of a tool, with the id of a run."""
-    values: dict[str, Any] = {'run': run, 'event': 'approve', 'at': 1, 'task': 'Tea or coffee?'}
+    values: dict[str, Any] = {
+        'run': run, 'event': 'approve', 'at': 1, 'task': 'Tea or coffee?', 'experiment': 'tea', 'name': 'Tea',
+        'dataset': 'tea', 'pattern': 'pipeline', 'variants': [{'name': 'a'}],
+        'scorers': [{'name': 'done', 'kind': 'status'}],
+    }  # fmt: skip
     return {name: values[name] for name in schema.get('required', ())}
 
 

@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from engine import Conductor, LocalConductor
 from tests.api.conftest import asking, serve_mcp
-from tests.support.harness import FakeModel, Lone, catalog
+from tests.support.harness import FakeModel, Lone, catalog, turns
 from tests.tree import ROOT
 from ui.api.mcp.over_http import McpOverHttp
 from ui.api.mcp.server import build_mcp
@@ -57,6 +57,27 @@ async def test_bad_input_is_reported(client: Client):
         result = await client.call_tool(name, arguments)
         assert result.is_error, name
         assert result.content[0].text
+
+
+async def test_a_chat_agent_compares_variants(client: Client):
+    given = {
+        'name': 'Revisions',
+        'dataset': 'tea',
+        'cases': [{'id': 'tea', 'parameters': {'task': 'Compare tea and coffee'}}],
+        'pattern': 'pipeline',
+        'variants': [{'name': 'as it is'}, {'name': 'none', 'change': {'parameters': {'max_iterations': 0}}}],
+        'scorers': [{'name': 'clean', 'kind': 'status', 'settings': {'caveat': False}}],
+    }
+    planned = (await client.call_tool('start_experiment', {**given, 'dry_run': True})).structured_content
+    assert planned['runs'] == 2
+    started = (await client.call_tool('start_experiment', given)).structured_content
+    async for _ in turns():
+        found = (await client.call_tool('get_experiment', {'experiment': started['id']})).structured_content
+        if found['state'] == 'done':
+            break
+    assert [item['scores'][0]['mean'] for item in found['answer']['variants']] == [1, 0]
+    wrong = await client.call_tool('start_experiment', {**given, 'variants': [{'nam': 'a'}]})
+    assert wrong.is_error and 'variants.0' in wrong.content[0].text
 
 
 async def test_runs_and_transcripts_are_resources(client: Client):

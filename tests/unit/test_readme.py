@@ -125,6 +125,15 @@ async def test_an_agent_returns_a_job_with_its_answer(capsys, monkeypatch):
     assert 'small tools' in capsys.readouterr().out
 
 
+async def test_variants_are_compared_as_the_guide_shows(capsys, monkeypatch):
+    monkeypatch.setenv('HEMICYCLE_PACE', '0')
+    await define_function('async def compare(')()
+    assert 'none 0.0' in capsys.readouterr().out
+    names: dict[str, Any] = {'__name__': 'readme'}
+    exec(next(block for block in BLOCKS if '@scorer' in block), names)
+    assert names['is_short'](type('Run', (), {'answer': 'short'}), None)
+
+
 def test_a_chart_is_simulated_as_the_guide_shows(capsys):
     (block,) = (block for block in BLOCKS if 'Simulator(' in block)
     exec(compile(block.replace('hemicycle.engine', 'engine'), 'patterns.md', 'exec'), {'__name__': 'readme'})
@@ -190,6 +199,6 @@ def test_no_example_is_left_untested():
     tested = [
         'asyncio.run', 'async def debug(', 'async def post(', 'standardwebhooks',
         'class Panel', 'class Debate', 'class CheckedPipeline', 'class Newsroom', 'StateGraph(TaskState)',
-        'AgentOrchestrator().process(', '@tool', 'Simulator(', "'history'",
+        'AgentOrchestrator().process(', '@tool', 'Simulator(', "'history'", '@scorer', 'async def compare(',
     ]  # fmt: skip
     assert [block for block in BLOCKS if not any(mark in block for mark in tested)] == []

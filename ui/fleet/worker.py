@@ -324,13 +324,13 @@ def served_versions(catalog: Catalog, only: Sequence[str]) -> dict[str, tuple[st
         UnknownPattern, InvalidInput
     """
     today = [catalog.pattern(name) for name in only] if only else [*catalog.patterns.values()]
-    kept = catalog.charts.kept() if catalog.charts else {}
-    names = [pattern.name for pattern in today] + ([] if only else [*kept])
+    charts = catalog.charts.kept() if catalog.charts else {}
+    names = [pattern.name for pattern in today] + ([] if only else [*charts])
     if not names:
         raise InvalidInput({'--patterns': 'there is no pattern to serve'})
     current = {pattern.name: (pattern.version,) for pattern in today}
     return {
-        name: tuple(dict.fromkeys((*current.get(name, ()), *kept.get(name, ()))))[:MAX_VERSIONS]
+        name: tuple(dict.fromkeys((*current.get(name, ()), *charts.get(name, ()))))[:MAX_VERSIONS]
         for name in dict.fromkeys(names)
     }
 

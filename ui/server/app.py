@@ -45,6 +45,7 @@ from ui.web.pages.charts.editor import page as editor
 from ui.web.pages.compare import page as compare
 from ui.web.pages.experiments import page as experiments
 from ui.web.pages.experiments.datasets import page as datasets
+from ui.web.pages.experiments.marking import page as marking
 from ui.web.pages.experiments.new import page as new_experiment
 from ui.web.pages.fork import page as fork
 from ui.web.pages.fork.lineage import page as lineage
@@ -94,6 +95,7 @@ PAGES = (
     datasets,
     new_experiment,  # before the page of an experiment, whose address would fit
     experiments,
+    marking,
     tools,
     inbox,
     notifications,

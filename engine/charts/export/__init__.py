@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 from engine.charts.export.code import CodeWriter
 from engine.charts.export.fields import FieldWriter
+from engine.charts.export.refusals import refusals
 from engine.charts.export.states import StateWriter
 from engine.charts.export.writing import Place, write_chart
-from engine.charts.pattern import load_chart
-from engine.errors import InvalidInput
 from engine.statechart.pattern import Pattern
 
 TEXTS = ('title', 'summary', 'family', 'answer', 'caveat')
@@ -43,6 +42,25 @@ def export_chart(
     Raises:
         InvalidInput: a parameter is invalid; names each field.
     """
+    refused: dict[Place, str] = {}
+    while True:
+        text, notes = _write(pattern, pattern.sample(parameters), name, refused)
+        problems = refusals(text)
+        if problems.keys() <= refused.keys():
+            break
+        refused |= problems
+    for place, problem in problems.items():
+        notes.setdefault(place, []).append(f'the file is refused: {problem}')
+    missing = (
+        f'{".".join(map(str, place)) or "chart"}: {text}' for place, texts in notes.items() for text in texts
+    )
+    return Export(text, tuple(missing))
+
+
+def _write(
+    pattern: type[Pattern], sample: Pattern, name: str, refused: Mapping[Place, str]
+) -> tuple[str, dict[Place, list[str]]]:
+    """Return the text of a chart file without what was refused, and what it cannot say."""
     notes: dict[Place, list[str]] = {}
 
     def note(place: Place, text: str) -> None:
@@ -50,8 +68,7 @@ def export_chart(
         if (line := ' '.join(text.split())) not in listed:
             listed.append(line)
 
-    sample = pattern.sample(parameters)
-    code, fields = CodeWriter(sample, note), FieldWriter(note)
+    code, fields = CodeWriter(sample, note, refused), FieldWriter(note)
     states = StateWriter(code, fields, note)
     chart: dict[str, Any] = {'chart': name or pattern.name}
     chart |= {key: getattr(pattern, key) for key in TEXTS[:3]}
@@ -66,27 +83,14 @@ def export_chart(
     chart['panels'] = _plain(sample.chart_panels())
     chart |= {key: _plain(getattr(pattern, key)) for key in ('marks', 'words', 'wait_texts')}
     chart['projects'] = list(pattern.projects)
-    chart |= {
-        'roles': states.roles,
-        'guards': code.guards,
-        'actions': code.actions,
-        'initial': pattern.initial,
-    }
+    chart |= {'roles': states.roles, 'guards': code.guards, 'actions': code.actions}
+    chart['initial'] = pattern.initial
     chart['states'] = states.states(sample.chart_states(), ('states',))
     chart['transitions'] = states.edges(sample.chart_transitions(), ('transitions',))
     if pattern.on_retry is not Pattern.on_retry:
         chart['on_retry'] = code.steps('on_retry', ('on_retry',))
     _note_python(pattern, note)
-    text = write_chart(chart, notes)
-    try:
-        load_chart(text)
-    except InvalidInput as error:
-        for where, problem in error.problems.items():
-            note((), f'line {where.partition(":")[2]} of the file is refused: {problem}')
-    missing = (
-        f'{".".join(map(str, place)) or "chart"}: {text}' for place, texts in notes.items() for text in texts
-    )
-    return Export(text, tuple(missing))
+    return write_chart(chart, notes), notes
 
 
 def _note_python(pattern: type[Pattern], note: Any) -> None:

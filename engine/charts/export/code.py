@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -36,20 +37,23 @@ class CodeWriter:
     Args:
         pattern: the pattern, with parameters.
         note: notes what cannot be said.
+        refused: what was written and is no part of a chart that works, by place, and why.
     """
 
-    def __init__(self, pattern: Pattern, note: Callable[[Place, str], None]) -> None:
-        self._pattern, self._note = pattern, note
+    def __init__(
+        self, pattern: Pattern, note: Callable[[Place, str], None], refused: Mapping[Place, str]
+    ) -> None:
+        self._pattern, self._note, self._refused = pattern, note, refused
         self.guards: dict[str, str] = {}
         self.actions: dict[str, list[dict[str, Any]]] = {}
 
-    def guard(self, callback: Any) -> str:
+    def guard(self, callback: Any, place: Place) -> str:
         """Return a guard: its name if it has one, else an expression."""
         name = callback_name(callback).lstrip('_')
         if name in self.guards and isinstance(callback, str):
             return name
         try:
-            text = self.expression(callback)
+            text = self.expression(callback, ('guards', name) if isinstance(callback, str) else place)
         except Unsayable as problem:
             self._note(('guards', name), f'{name}: {problem}')
             self.guards[name] = NEVER
@@ -59,15 +63,13 @@ class CodeWriter:
         self.guards[name] = text
         return name
 
-    def expression(self, callback: Any) -> str:
+    def expression(self, callback: Any, place: Place) -> str:
         """Return what a guard, or a method with seconds, returns. Raises `Unsayable`."""
         function = self._function(callback)
-        reader, statements = read_function(function, self._pattern, self._arguments(function))
-        text = ast.unparse(as_tree(reader.body(statements)))
-        try:
+        with self._sayable(place):
+            reader, statements = read_function(function, self._pattern, self._arguments(function))
+            text = ast.unparse(as_tree(reader.body(statements)))
             parse_expression(text, tuple(NAMES))
-        except ExpressionError as error:
-            raise Unsayable(str(error)) from None
         return text
 
     def steps(self, callbacks: Any, place: Place) -> list[Any]:
@@ -82,7 +84,8 @@ class CodeWriter:
                 continue
             function = self._function(callback)
             try:
-                own = steps_of(function, self._pattern, self._arguments(function))
+                with self._sayable(('actions', name) if isinstance(callback, str) else place):
+                    own = steps_of(function, self._pattern, self._arguments(function))
             except Unsayable as problem:
                 self._note(place, f'{name}: {problem}')
                 continue
@@ -96,14 +99,30 @@ class CodeWriter:
     def prompt(self, callback: Any, place: Place) -> str:
         """Return an agent's task."""
         function = self._function(callback)
-        arguments = self._arguments(function)
+        arguments = self._arguments(function)[: len(inspect.signature(function).parameters)]
         try:
-            text = template_of(function, self._pattern, arguments[: _count(function)])
-            compile_template(text, tuple(NAMES), (), {})
-            return text
-        except (Unsayable, ExpressionError) as problem:
+            with self._sayable(place):
+                text = template_of(function, self._pattern, arguments)
+                compile_template(text, tuple(NAMES), (), {})
+                return text
+        except Unsayable as problem:
             self._note(place, f'{callback_name(callback)}: {problem}')
             return TO_DO
+
+    @contextmanager
+    def _sayable(self, place: Place) -> Iterator[None]:
+        """Raise `Unsayable` for whatever goes wrong: the code that is read may do anything."""
+        try:
+            yield
+        except Unsayable:
+            raise
+        except ExpressionError as error:
+            raise Unsayable(str(error)) from None
+        except Exception as error:
+            raise Unsayable(f'{type(error).__name__}: {error}') from None
+        for other, problem in self._refused.items():
+            if other[: len(place)] == place:
+                raise Unsayable(problem)
 
     def _function(self, callback: Any) -> Any:
         return getattr(self._pattern, callback) if isinstance(callback, str) else callback
@@ -118,7 +137,3 @@ def is_ours(callback: Any) -> bool:
     while isinstance(callback, partial):
         callback = callback.func
     return getattr(callback, '__module__', '').startswith(OURS)
-
-
-def _count(function: Any) -> int:
-    return len(inspect.signature(function).parameters)

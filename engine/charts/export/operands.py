@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_origin
 
 from engine.charts.compiling.scope import NAMES
+from engine.charts.export.types_of import fields_of
 from engine.expressions.functions import FUNCTIONS
 from engine.expressions.values import CONSTANTS
 
@@ -74,7 +75,12 @@ def memory_of(pattern: Any) -> Value:
 
 def type_of(operand: Operand) -> Any:
     """Return the declared type of a value; None if there is none."""
-    return operand.type if isinstance(operand, Value) else None
+    match operand:
+        case Value(type=kind):
+            return kind
+        case Known(value=str()):
+            return str
+    return None
 
 
 def as_tree(operand: Operand) -> ast.expr:
@@ -98,6 +104,16 @@ def as_tree(operand: Operand) -> ast.expr:
             ]
         )
     raise Unsayable(f'`{getattr(value, "__name__", type(value).__name__)}` is Python')
+
+
+def as_text(operand: Operand) -> ast.expr:
+    """Return a value as text. Raises `Unsayable` if charts write such a value in another way."""
+    tree, kind = as_tree(operand), type_of(operand)
+    if kind is str or (isinstance(tree, ast.Constant) and isinstance(tree.value, str)):
+        return tree
+    if kind in (bool, float) or get_origin(kind) is not None or fields_of(kind):
+        raise Unsayable(f'{source(tree)} is no text, and Python writes it in its own way')
+    return call('string', tree)
 
 
 def refuse(what: str) -> Any:

@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import partial, singledispatchmethod
+from functools import lru_cache, partial, singledispatchmethod
 from types import MethodType
 from typing import Any
 
@@ -23,6 +23,7 @@ from engine.charts.export.operands import (
     Operand,
     Unsayable,
     Value,
+    as_text,
     as_tree,
     call,
     memory_of,
@@ -151,7 +152,7 @@ class Reader:
         if isinstance(test, Known):
             return self.value(node.body if test.value else node.orelse)
         body, other = self.value(node.body), self.value(node.orelse)
-        kinds = [operand.type for operand in (body, other) if isinstance(operand, Value) and operand.type]
+        kinds = [kind for operand in (body, other) if (kind := type_of(operand)) is not None]
         match body, other:
             case Value(tree=ast.Subscript(value=held)), Known(value=None):
                 if ast.dump(held) == ast.dump(as_tree(test)):
@@ -258,20 +259,36 @@ class Reader:
     @value.register(ast.SetComp)
     def _(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Operand:
         match node.generators:
-            case [ast.comprehension(target=ast.Name(id=local), iter=items, ifs=tests, is_async=0)]:
-                pass
+            case [ast.comprehension(target=target, iter=items, ifs=tests, is_async=0)]:
+                local, values, inner = self.loop(target, items)
             case _:
                 raise Unsayable(f'{source(node)} has more than one `for`')
-        values = self.value(items)
-        inner = self.copy()
-        inner.names[local] = Value(name(variable(local)), item_type(type_of(values)))
         answer = inner.value(node.elt)
-        generator = ast.comprehension(
-            name(variable(local)), as_tree(values), [inner.tree(test) for test in tests], 0
-        )
+        generator = ast.comprehension(name(local), values, [inner.tree(test) for test in tests], 0)
         kind = list[answer.type] if isinstance(answer, Value) and answer.type else list  # type: ignore[name-defined]
         whole: ast.expr = ast.ListComp(as_tree(answer), [generator])
         return Value(call('unique', whole) if isinstance(node, ast.SetComp) else whole, kind)
+
+    def loop(self, target: ast.expr, items: ast.expr) -> tuple[str, ast.expr, Reader]:
+        """Return the variable of a loop, what it goes through, and a reader of what is in it.
+
+        Of `name, item in items.items()`, the chart goes through the keys.
+        """
+        inner = self.copy()
+        match target, items:
+            case ast.Name(id=local), _:
+                values = self.value(items)
+                inner.names[local] = Value(name(variable(local)), item_type(type_of(values)))
+                return variable(local), as_tree(values), inner
+            case (
+                ast.Tuple(elts=[ast.Name(id=key), ast.Name(id=local)]),
+                ast.Call(func=ast.Attribute(value=mapping, attr='items'), args=[]),
+            ) if isinstance(values := self.value(mapping), Value):
+                inner.names[key] = Value(name(variable(key)), str)
+                item = ast.Subscript(values.tree, name(variable(key)))
+                inner.names[local] = Value(item, item_type(values.type))
+                return variable(key), call('keys', values.tree), inner
+        raise Unsayable(f'{source(target)} has no counterpart')
 
     @value.register
     def _(self, node: ast.JoinedStr) -> Operand:
@@ -281,7 +298,7 @@ class Reader:
                 case ast.Constant():
                     trees.append(part)
                 case ast.FormattedValue(value=value, conversion=-1, format_spec=None):
-                    trees.append(_as_text(self.value(value)))
+                    trees.append(as_text(self.value(value)))
                 case _:
                     raise Unsayable(f'{source(part)} is formatted by Python')
         return Value(_sum(trees) if trees else ast.Constant(''), str)
@@ -321,6 +338,11 @@ class Reader:
             tree, missing = as_tree(field), ast.Compare(as_tree(field), [ast.Eq()], [name('null')])
             other = node.args[1:]
             return Value(ast.IfExp(missing, self.tree(other[0]), tree)) if other else field
+        if attr in ('issuperset', 'issubset') and len(node.args) == 1:
+            few, many = (base.tree, self.tree(node.args[0]))[:: 1 if attr == 'issubset' else -1]
+            each = ast.comprehension(name('item'), few, [], 0)
+            is_there = ast.Compare(name('item'), [ast.In()], [many])
+            return Value(call('all', ast.ListComp(is_there, [each])))
         function, count = METHODS.get(attr, ('', -1))
         if count != len(node.args) or node.keywords:
             raise Unsayable(f'{source(node)} has no counterpart')
@@ -396,7 +418,9 @@ def _built_in(target: Any, arguments: Sequence[Operand]) -> Operand:
     if len(trees) == 1 and (target in SAME or (isinstance(target, type) and issubclass(target, Enum))):
         return arguments[0]
     if target is str and len(trees) == 1:
-        return Value(_as_text(arguments[0]), str)
+        return Value(as_text(arguments[0]), str)
+    if target is dict and [ast.unparse(tree) for tree in trees] == ['data']:
+        return arguments[0]
     if len(trees) == 1 and target in (dict.fromkeys, set):
         return Value(call('unique', *trees), type_of(arguments[0]))
     if getattr(target, '__name__', '') == 'model_validate':
@@ -406,13 +430,6 @@ def _built_in(target: Any, arguments: Sequence[Operand]) -> Operand:
     raise Unsayable(f'`{target.__name__}` has no counterpart')
 
 
-def _as_text(operand: Operand) -> ast.expr:
-    """Return a value as text."""
-    tree = as_tree(operand)
-    is_text = type_of(operand) is str or (isinstance(tree, ast.Constant) and isinstance(tree.value, str))
-    return tree if is_text else call('string', tree)
-
-
 def _sum(trees: Sequence[ast.expr]) -> ast.expr:
     whole = trees[0]
     for tree in trees[1:]:
@@ -420,6 +437,7 @@ def _sum(trees: Sequence[ast.expr]) -> ast.expr:
     return whole
 
 
+@lru_cache(2_000)
 def _definition(function: Any) -> ast.FunctionDef:
     function = inspect.unwrap(function) if callable(function) else function
     if not inspect.isfunction(function):

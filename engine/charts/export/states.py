@@ -46,11 +46,11 @@ class StateWriter:
     def _state(self, state: Mapping[str, Any], place: Place) -> dict[str, Any]:
         written = self._agent(state, place) if 'agent' in state else self._plain(state, place)
         within = state.get('within')
-        if within is not None:
+        if isinstance(within, int | float):
+            written['within'] = within
+        elif within is not None:
             try:
-                written['within'] = (
-                    within if isinstance(within, int | float) else self._code.expression(within)
-                )
+                written['within'] = self._code.expression(within, (*place, 'within'))
             except Unsayable as problem:
                 self._note(place, f'within: {callback_names(within)[0]}: {problem}')
         written['exit'] = self._code.steps(state.get('on_exit'), (*place, 'exit'))
@@ -168,8 +168,8 @@ class StateWriter:
             'from': source if isinstance(source, str) else list(source),
             'to': edge['dest'] or '',
             'history': edge.get('history', ''),
-            'if': [self._code.guard(item) for item in listify(edge.get('conditions'))],
-            'unless': [self._code.guard(item) for item in listify(edge.get('unless'))],
+            'if': [self._code.guard(item, (*place, 'if')) for item in listify(edge.get('conditions'))],
+            'unless': [self._code.guard(item, (*place, 'unless')) for item in listify(edge.get('unless'))],
             'do': self._code.steps(edge.get('before'), (*place, 'do')),
             'after': self._code.steps(edge.get('after'), (*place, 'after')),
         }

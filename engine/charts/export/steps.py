@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -13,14 +13,10 @@ from engine.charts.export.operands import (
     Stale,
     Unsayable,
     Value,
-    as_tree,
     source,
-    type_of,
-    variable,
 )
 from engine.charts.export.python import Reader, read_function
 from engine.charts.export.templates import TextReader, literal, shown
-from engine.charts.export.types_of import item_type
 
 
 def steps_of(function: Any, pattern: Any, arguments: Sequence[Operand]) -> list[dict[str, Any]]:
@@ -52,7 +48,7 @@ class StepReader:
             step = self._step(statement)
             if step:
                 steps += step
-                self._forget()
+                self._forget(set(_written(step)))
         return steps
 
     def _step(self, statement: ast.stmt) -> list[dict[str, Any]]:
@@ -77,11 +73,9 @@ class StepReader:
             case ast.If(test=test, body=inner, orelse=other):
                 condition = ast.unparse(self._reader.tree(test))
                 return _choice(condition, self._inner().steps(inner), self._inner().steps(other))
-            case ast.For(target=ast.Name(id=local), iter=items, body=body, orelse=[]):
-                values, loop = self._reader.value(items), self._reader.copy()
-                loop.names[local] = Value(ast.Name(variable(local)), item_type(type_of(values)))
-                head = f'{variable(local)} in {ast.unparse(as_tree(values))}'
-                return {'for': head, 'do': StepReader(loop).steps(body)}
+            case ast.For(target=target, iter=items, body=body, orelse=[]):
+                local, values, inside = self._reader.loop(target, items)
+                return {'for': f'{local} in {ast.unparse(values)}', 'do': StepReader(inside).steps(body)}
         raise Unsayable(f'{source(statement)} has no counterpart')
 
     def _assignment(self, targets: Sequence[ast.expr], value: ast.expr) -> list[dict[str, Any]]:
@@ -135,12 +129,47 @@ class StepReader:
     def _inner(self) -> StepReader:
         return StepReader(self._reader.copy())
 
-    def _forget(self) -> None:
-        """Forget the local names whose value in memory may have changed by a step."""
+    def _forget(self, written: Collection[str]) -> None:
+        """Forget the local names whose value has changed, now that these places in memory were written."""
         for local, operand in list(self._reader.names.items()):
-            tree = operand.tree if isinstance(operand, Value) else ast.Name('')
-            if not isinstance(tree, ast.Name) and 'memory' in ast.unparse(tree):
+            if isinstance(operand, Value) and any(_changes(place, operand.tree) for place in written):
                 self._reader.names[local] = Stale(local)
+
+
+def _written(steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the places in memory that steps write; of a list that gets longer, the place after its end."""
+    for step in steps:
+        for verb in ('set', 'increment'):
+            places = step.get(verb, ())
+            yield from [places] if isinstance(places, str) else places
+        yield from (f'{place}[-1]' for place in step.get('append', ()))
+        for inner in ('do', 'else'):
+            yield from _written(step.get(inner, ()))
+
+
+def _changes(place: str, tree: ast.expr) -> bool:
+    """Return whether writing a place in memory gives an expression another value.
+
+    A local name for a record, or a list, in memory still stands for it when something in it is written.
+    """
+    written, text = ast.parse(f'memory.{place}', mode='eval').body, ast.unparse(tree)
+    top = written
+    while not (isinstance(top, ast.Attribute) and isinstance(top.value, ast.Name)):
+        top = top.value if isinstance(top, ast.Attribute | ast.Subscript) else ast.Attribute(top, '')
+    if _is_place(tree) and (_is_place(written) or text == ast.unparse(top)):
+        whole = ast.unparse(written)
+        return text == whole or text.startswith((f'{whole}.', f'{whole}['))
+    return ast.dump(top) in {ast.dump(node) for node in ast.walk(ast.parse(text, mode='eval'))}
+
+
+def _is_place(tree: ast.expr) -> bool:
+    """Return whether an expression is a place in memory that is the same whatever memory holds."""
+    match tree:
+        case ast.Name(id='memory'):
+            return True
+        case ast.Attribute(value=inner) | ast.Subscript(value=inner, slice=ast.Constant()):
+            return _is_place(inner)
+    return False
 
 
 def _is_local(target: ast.expr) -> bool:

@@ -8,19 +8,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from engine.charts.export.operands import (
-    Known,
-    Operand,
-    Unsayable,
-    Value,
-    as_tree,
-    name,
-    source,
-    type_of,
-    variable,
-)
+from engine.charts.export.operands import Known, Operand, Unsayable, Value, as_text, name, source, variable
 from engine.charts.export.python import Reader, read_function
-from engine.charts.export.types_of import item_type
 
 Piece = tuple[str, bool]
 """A part of a joined text: its template, and whether it is there in any case, just once."""
@@ -81,7 +70,7 @@ class TextReader:
         value = self._reader.value(node)
         if isinstance(value, Known) and isinstance(value.value, str | int | float):
             return literal(str(value.value))
-        return shown(as_tree(value))
+        return shown(as_text(value))
 
     def _function(self, node: ast.expr) -> Any:
         """Return the function that is called, if it is one that may build a text."""
@@ -171,19 +160,15 @@ class TextReader:
                 if first is None:
                     raise Unsayable(f'{source(items)} has no counterpart')
                 inner._reader.names[number] = Value(name(variable(number)), int)
-                counted = (
-                    f' %}}{{% set {variable(number)} = loop.index{f" {first - 1:+}" if first != 1 else ""}'
-                )
+                plus = f' {first - 1:+}' if first != 1 else ''
+                counted = f' %}}{{% set {variable(number)} = loop.index{plus}'
                 items = items.args[0]
-        if not isinstance(target, ast.Name):
-            raise Unsayable(f'{source(target)} has no counterpart')
-        values, local = self._reader.value(items), variable(target.id)
-        tree, conditions = as_tree(values), list[ast.expr]()
+        local, tree, inside = inner._reader.loop(target, items)
+        inner._reader, conditions = inside, list[ast.expr]()
         if isinstance(tree, ast.ListComp) and ast.unparse(tree.elt) == local:
             [each] = tree.generators
             if ast.unparse(each.target) == local:
                 tree, conditions = each.iter, list(each.ifs)
-        inner._reader.names[target.id] = Value(name(local), item_type(type_of(values)))
         conditions += [inner._reader.tree(test) for test in tests]
         head = f'for {local} in {_in_template(tree)}'
         if conditions:
@@ -207,7 +192,10 @@ def _in_template(tree: ast.expr) -> str:
 
 
 def shown(tree: ast.expr) -> str:
-    """Return what shows a value in a template. Raises `Unsayable`."""
+    """Return what shows a value, or a text, in a template. Raises `Unsayable`."""
+    match tree:
+        case ast.Call(func=ast.Name(id='string'), args=[value]):
+            tree = value
     return f'{{{{ {_in_template(tree)} }}}}'
 
 

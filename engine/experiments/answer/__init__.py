@@ -3,7 +3,6 @@
 from engine.experiments.answer.answer import find_answer
 from engine.experiments.answer.records import CellResult, Design, Measure
 from engine.experiments.answer.sequential import EarlyStop
-from engine.experiments.answer.tables import find_trend, scores_by_case
 
 __all__ = [
     'CellResult',
@@ -11,6 +10,4 @@ __all__ = [
     'EarlyStop',
     'Measure',
     'find_answer',
-    'find_trend',
-    'scores_by_case',
 ]

@@ -58,11 +58,6 @@ class ScoreTable:
         return math.sqrt(squares / freedom) if freedom else None
 
     @property
-    def cases(self) -> list[str]:
-        """The cases on which any run was scored."""
-        return list(dict.fromkeys(case for cases in self._scores.values() for case in cases))
-
-    @property
     def scale(self) -> float:
         """The distance between the lowest and the highest score; 1 if all are from 0 to 1."""
         scores = [score for cases in self._scores.values() for listed in cases.values() for score in listed]

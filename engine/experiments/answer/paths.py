@@ -5,14 +5,13 @@ Imports NumPy and SciPy: import it where it is used, and call it in a thread.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.experiments.answer.levels import ALPHA, holm
-from engine.experiments.answer.paired import RESAMPLES, batch
+from engine.experiments.answer.paired import RESAMPLES, ROUNDING, batch
 from engine.experiments.answer.path_records import (
     Parting,
     PathAnswer,
@@ -32,24 +31,22 @@ def compare_paths(base: str, variants: Sequence[str], runs: Iterable[RunPath]) -
     listed = [run for run in runs if run.variant in names]
     places = _places(listed)
     counts = _count(listed, places)
-    partings: list[tuple[str, NDArray[np.float64], NDArray[np.float64]]] = []
+    splits = [_split(counts[:, place]) for place in range(len(places))]
+    gaps: dict[tuple[str, bytes], tuple[float, float]] = {}
     for variant in variants:
-        gaps, p_values = _part(listed, counts, base, variant)
-        partings.append((variant, gaps, p_values))
-    adjusted = holm([float(p) for _, _, p_values in partings for p in p_values])
+        for split, gap_and_p in _part(
+            listed, dict(zip(splits, counts.T, strict=True)), base, variant
+        ).items():
+            gaps[variant, split] = gap_and_p
+    adjusted = dict(zip(gaps, holm([p for _, p in gaps.values()]), strict=True))
     stats = []
-    for index, place in enumerate(places):
-        each = [
-            Parting(
-                variant=variant,
-                gap=float(gaps[index]),
-                adjusted_p=adjusted[order * len(places) + index],
-                clear=adjusted[order * len(places) + index] <= ALPHA,
-            )
-            for order, (variant, gaps, _) in enumerate(partings)
-        ]
+    for index, (place, split) in enumerate(zip(places, splits, strict=True)):
+        partings = []
+        for variant in variants:
+            gap, p = gaps.get((variant, split), (0.0, 1.0))[0], adjusted.get((variant, split), 1.0)
+            partings.append(Parting(variant=variant, gap=gap, adjusted_p=p, clear=p <= ALPHA))
         uses = tuple(_use(name, place, counts[:, index], listed) for name in names)
-        stats.append(PlaceStats(place=place, uses=uses, partings=tuple(each)))
+        stats.append(PlaceStats(place=place, uses=uses, partings=tuple(partings)))
     stats.sort(key=lambda item: (-item.gap, item.place.source, item.place.dest or ''))
     return PathAnswer(places=tuple(stats), effects=find_effects(names, listed, places, counts))
 
@@ -77,33 +74,44 @@ def _count(runs: Sequence[RunPath], places: Sequence[Place]) -> Counts:
 
 
 def _part(
-    runs: Sequence[RunPath], counts: Counts, base: str, variant: str
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the gap at each place, and how often chance gives one as large.
+    runs: Sequence[RunPath], columns: Mapping[bytes, Counts], base: str, variant: str
+) -> dict[bytes, tuple[float, float]]:
+    """Return the gap by split of the runs, and how often chance gives one as large; none where all are alike.
 
     If the variants are alike, they may be swapped in any case: so many gaps of swapped cases are compared.
     """
-    rows: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for row, run in enumerate(runs):
-        rows[run.variant][run.case].append(row)
-    cases = [case for case in rows[variant] if case in rows[base]]
-    gaps, p_values = np.zeros(counts.shape[1]), np.ones(counts.shape[1])
-    if not cases:
-        return gaps, p_values
-    sides = [(1.0, rows[variant]), (-1.0, rows[base])]
-    weights = np.zeros((len(cases), len(runs)))
-    for index, case in enumerate(cases):
-        for sign, of in sides:
-            weights[index, of[case]] = sign / len(of[case]) / len(cases)
-    columns = [_grades(counts[:, place]) for place in range(counts.shape[1])]
-    shares: dict[bytes, NDArray[np.float64]] = {}
-    for column in columns:  # Places that all runs use alike are looked at once.
-        if column.tobytes() not in shares:
-            shares[column.tobytes()] = weights @ (column[:, None] == np.unique(column)).astype(np.float64)
-    known = dict(zip(shares, _gaps(list(shares.values())), strict=True))
-    for place, column in enumerate(columns):
-        gaps[place], p_values[place] = known[column.tobytes()]
-    return gaps, p_values
+    numbers: dict[str, dict[str, int]] = {name: {} for name in (base, variant)}
+    for run in runs:
+        if run.variant in numbers:
+            of = numbers[run.variant]
+            of[run.case] = of.get(run.case, 0) + 1
+    cases = [case for case in numbers[variant] if case in numbers[base]]
+    place = {case: index for index, case in enumerate(cases)}
+    rows = [row for row, run in enumerate(runs) if run.variant in numbers and run.case in place]
+    case_of = np.array([place[runs[row].case] for row in rows], dtype=np.int64)
+    weights = np.array(
+        [
+            (1 if runs[row].variant == variant else -1)
+            / numbers[runs[row].variant][runs[row].case]
+            / len(cases)
+            for row in rows
+        ]
+    )
+    shares = {}
+    for split, column in columns.items():
+        levels, level_of = np.unique(_grades(column[rows]), return_inverse=True)
+        share = np.zeros((len(cases), len(levels)))
+        np.add.at(share, (case_of, level_of), weights)
+        share[np.abs(share) < ROUNDING] = 0.0
+        if share.any():
+            shares[split] = share
+    return dict(zip(shares, _gaps([*shares.values()]), strict=True)) if shares else {}
+
+
+def _split(counts: Counts) -> bytes:
+    """Return how a place splits the runs: equal for places that tell them apart alike, which count once."""
+    order: dict[int, int] = {}
+    return np.array([order.setdefault(grade, len(order)) for grade in _grades(counts).tolist()]).tobytes()
 
 
 def _gaps(shares: Sequence[NDArray[np.float64]]) -> list[tuple[float, float]]:

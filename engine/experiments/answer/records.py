@@ -137,17 +137,6 @@ class VariantComparison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CaseScores:
-    """What the variants scored on one case: means of repeats."""
-
-    case: str
-    scores: Mapping[str, float | None]
-    """By variant; None if none of its runs was scored."""
-    disagreement: float | None
-    """From the lowest to the highest; None if fewer than two were scored."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TrendPoint:
     """A version of a workflow in a series of them."""
 
@@ -171,8 +160,6 @@ class Answer:
     """The base first."""
     comparisons: tuple[VariantComparison, ...]
     """By measure, the main one first, then by variant. P values are adjusted within a measure."""
-    front: tuple[str, ...]
-    """The variants than which no other is both better and cheaper, the cheapest first (Pareto front)."""
     best: str
     """The variant that is clearly better than the base, and by most; '' if none is."""
     text: str

@@ -60,11 +60,13 @@ def _types(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> set[str
 
 
 def read_json(text: str) -> Any:
-    """Read a cell that holds JSON. Raises `ValueError`."""
+    """Read JSON from one line. Raises `ValueError`, which says what is wrong and where."""
     try:
-        return from_json(text, allow_inf_nan=False)
+        return from_json(text.strip(), allow_inf_nan=False)
     except ValueError as error:
-        raise ValueError(f'must be JSON: {error}') from None
+        problem = str(error).replace('at line 1 column', 'at character')
+        hint = ', and all of it in one line' if problem.startswith('EOF') else ''
+        raise ValueError(f'must be JSON{hint}: {problem}') from None
 
 
 def read_text(text: str, types: frozenset[str], *, decimal_comma: bool = False) -> Any:

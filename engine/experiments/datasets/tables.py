@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, BinaryIO
 
-from pydantic_core import from_json
-
 from engine.errors import InvalidInput
 from engine.experiments.datasets.cells import unescape_formula
+from engine.experiments.datasets.columns import read_json
 from engine.experiments.datasets.records import TableProblem
 from engine.experiments.datasets.text import DAMAGE, MAX_LINE, Lines
 from engine.records.jsonable import refuse_nul
@@ -131,14 +130,14 @@ class Table:
                 yield TableProblem(row=number, text=DAMAGED)
                 continue
             try:
-                value = from_json(line, allow_inf_nan=False)
+                value = read_json(line)
             except ValueError as error:
                 if number == 1 and JSON_ARRAY.match(line):
                     yield TableProblem(
                         row=1, text='begins a JSON list: write one object in each line, without commas'
                     )
                     return
-                yield TableProblem(row=number, text=f'is not JSON: {error}')
+                yield TableProblem(row=number, text=str(error))
                 continue
             if not isinstance(value, dict):
                 yield TableProblem(row=number, text='must be a JSON object, such as {"task": "..."}')

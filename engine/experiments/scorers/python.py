@@ -60,8 +60,9 @@ class Python(Scorer):
         except Exception as error:
             raise ToolError(f'{self.function}: {type(error).__name__}: {error}'[:1_000]) from error
         score = result if isinstance(result, Score) else Score(value=result)
-        if isinstance(score.value, bool):
-            return decide(score.value, score.reason)
-        if score.value is None or (isinstance(score.value, int | float) and math.isfinite(score.value)):
+        value: Any = score.value
+        if isinstance(value, bool):
+            return decide(value, score.reason)
+        if value is None or (isinstance(value, int | float) and math.isfinite(value)):
             return score
-        raise ToolError(f'{self.function} has returned {score.value!r:.100}, which is no score')
+        raise ToolError(f'{self.function} has returned {value!r:.100}, which is no score')

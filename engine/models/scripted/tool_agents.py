@@ -27,11 +27,17 @@ MIN_QUOTE = 20
 PLACE = re.compile(r'^(?:File ")?([\w./-]+\.\w+)"?(?::|, line )(\d+)', re.M)
 EPISODE_TOOLS = (('transcript_processor',), ('chapter_markers', 'show_notes'), ('social_clips',))
 """Tools that the podcast agent calls, reply by reply."""
+CHART = re.compile(r'^<chart>\n(.*?)\n</chart>$', re.M | re.S)
+EXAMPLE = re.compile(r'^```yaml\n(.*?)\n```$', re.M | re.S)
+TAKEN = 'choose another name'
+"""What an author is told whose chart has the name of another."""
 ADDED = re.compile(r'^\+\+\+ (?:b/)?(.+)$', re.M)
 
 
 def act(request: ModelRequest, topic: Topic) -> Turn | None:
     """Return the next reply of an agent this module can play, or of a tool it called; None for others."""
+    if request.hints.pattern == 'author':
+        return _write_chart(request, topic)
     agent, _, tool = request.hints.role.partition('.')
     if tool:
         return _answer_tool(tool, request, topic)
@@ -46,6 +52,19 @@ def add_signal(request: ModelRequest, text: str) -> str:
     )
     signal = SIGNAL.search(prompt)
     return f'{text.rstrip()}\n\n{signal[1]}' if signal else text
+
+
+def _write_chart(request: ModelRequest, topic: Topic) -> Turn:
+    """Answer with the chart that is to be changed as it is, or with the example under another name."""
+    prompts = [message.text for message in request.messages if message.role == 'user']
+    if changed := CHART.search(prompts[0]):
+        text = changed[1]
+    else:
+        words = re.findall('[a-z][a-z0-9]*', topic.subject.lower())[:4] or ['filler']
+        number = f'-{request.hints.visit}' if TAKEN in prompts[-1] else ''
+        name = f'{"-".join(words)[:40].rstrip("-")}{number}'
+        text = re.sub('^chart: .*', f'chart: {name}', EXAMPLE.findall(prompts[0])[-1])
+    return Turn(text=f'{FILLER}\n\n```yaml\n{text}\n```')
 
 
 def _write_post(request: ModelRequest, topic: Topic) -> Turn:

@@ -17,6 +17,8 @@ PAGES = {
     'tool': '/tools/notes',
     'traffic': '/patterns/pipeline/traffic',
     'simulator': '/patterns/pipeline/simulate',
+    'charts': '/charts',
+    'editor': '/charts/toast?new=1',
     'workers': '/workers',
     'missing': '/nothing',
     'run': '{run}',

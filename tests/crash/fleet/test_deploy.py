@@ -1,4 +1,4 @@
-"""A deployment: workers with the next version of a pattern replace those with the previous one."""
+"""Deployments: workers with the next version of a pattern, and charts that are saved while workers run."""
 
 from __future__ import annotations
 
@@ -17,6 +17,18 @@ from ui.fleet.temporal import Temporal
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 STEPS = 100
+CHART = """chart: ask
+initial: asking
+roles: {{writer: {{instructions: {instructions}}}}}
+states:
+  asking: {{agent: writer, prompt: Say hello.}}
+  done: {{final: true}}
+  failed: {{final: true, outcome: failed}}
+transitions:
+  - {{on: done, from: asking, to: done}}
+  - {{on: failed, from: asking, to: failed}}
+  - {{on: expired, from: asking, to: failed}}
+"""
 
 
 def version(fleet: Fleet, old: str, new: str) -> Path:
@@ -83,3 +95,20 @@ async def test_runs_wait_when_no_version_can_replay_them(
     assert {(await reader.info(RunId(run))).status for run in runs} == {Status.DONE}
     await check_journal(fleet.database, runs)
     await check_calls(fleet, reader, runs, STEPS)
+
+
+async def test_a_worker_takes_runs_of_versions_that_are_saved_while_it_runs(
+    fleet: Fleet, web: httpx.AsyncClient, reader: Journal
+) -> None:
+    worker = await fleet.worker()
+    base, runs = '', list[str]()
+    for instructions in ('Be short.', 'Be polite.'):
+        text = CHART.format(instructions=instructions)
+        saved = await web.put('charts/ask', json={'text': text, 'base': base})
+        base = saved.raise_for_status().json()['version']
+        runs.append(await launch(web, pattern='ask'))
+    await fleet.wait_for_end(runs, reader)
+    infos = [await reader.info(RunId(run)) for run in runs]
+    assert {info.status for info in infos} == {Status.DONE}
+    assert {info.owner.partition('#')[0] for info in infos} == {worker.url}
+    assert infos[0].version != infos[1].version == base

@@ -116,7 +116,7 @@ async def test_the_diagram_changes_the_text_by_its_menus(pages, conductor):
     assert '  proofreading:' in text_of(pages).text and 'proofreader:' in text_of(pages).text
     open_menu(pages, 'state', 'judging')
     click(pages, 'Rename…')
-    await see(pages, 'everywhere: transitions', retries=30)
+    await see(pages, 'everywhere: in transitions', retries=30)
     enter(pages, 'Name', 'reviewing')
     answer(pages, 'Rename')
     await until(lambda: 'reviewing' in next(iter(pages.find(kind=Diagram).elements)).props['states'])
@@ -127,6 +127,12 @@ async def test_the_diagram_changes_the_text_by_its_menus(pages, conductor):
     enter(pages, 'Unless', 'is_spent')
     answer(pages, 'Change guard')
     await until(lambda: 'unless: is_spent' in text_of(pages).text)
+    open_menu(pages, 'state', 'reviewing')
+    click(pages, 'Rename the role critic…')
+    await see(pages, 'Renames critic everywhere', retries=30)
+    enter(pages, 'Name', 'judge')
+    answer(pages, 'Rename')
+    await until(lambda: 'agent: judge' in text_of(pages).text and 'critic:' not in text_of(pages).text)
 
 
 async def test_an_edit_that_is_impossible_is_refused_at_its_field(pages, conductor):
@@ -135,7 +141,7 @@ async def test_an_edit_that_is_impossible_is_refused_at_its_field(pages, conduct
     await see(pages, 'No problems.', retries=30)
     open_menu(pages, 'state', 'writing')
     click(pages, 'Rename…')
-    await see(pages, 'everywhere: transitions', retries=30)
+    await see(pages, 'everywhere: in transitions', retries=30)
     enter(pages, 'Name', 'judging')
     answer(pages, 'Rename')
     await see(pages, 'There is already', retries=30)
@@ -227,7 +233,7 @@ async def test_the_example_runs_with_its_own_answers(pages, conductor):
     await pages.open('/launch/toast')
     click(pages, 'Samples')
     click(pages, 'A toast')
-    await see(pages, 'Stubs answer instead of models.', 'For: writer, critic.', retries=30)
+    await see(pages, 'Stubs answer instead of models.', 'for: writer, critic.', retries=30)
     click(pages, 'Run')
     await see(pages, 'Here is run', retries=30)
     (info,) = (await conductor.runs(RunQuery())).runs

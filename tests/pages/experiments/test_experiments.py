@@ -6,7 +6,7 @@ import pytest
 from nicegui.testing import User
 
 from engine import LocalConductor
-from engine.experiments import Experiment
+from engine.experiments import Experiment, Variant
 from engine.operations import Role
 from tests.pages.experiments.conftest import LOAVES
 from tests.support.pages.clicks import click, see
@@ -71,6 +71,17 @@ async def test_an_experiment_under_way_is_followed_and_paused(pages: User, condu
     await see(pages, 'Paused', 'of 24 runs', 'Resume')
     click(pages, 'Resume')
     await see(pages, 'Done', 'Score again', retries=30)
+
+
+async def test_the_diagram_says_where_variants_part(pages: User, conductor: LocalConductor) -> None:
+    around = Variant(name='around', change={'parameters': {'detour': True}})
+    variants = (LOAVES.variants[0], around)
+    over = (await conductor.experiment(replace(LOAVES, variants=variants))).experiment
+    await pages.open(f'/experiments/{over.id}')
+    click(pages, 'Diagram')
+    await see(pages, 'Where they part most', '100% apart', 'A never · B 100% of runs', retries=30)
+    click(pages, 'Cost & time')
+    await see(pages, 'Worth choosing between', retries=20)
 
 
 class TestViewer:

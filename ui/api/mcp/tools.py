@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from mcp_types import Tool, ToolAnnotations, ToolExecution
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, ValidationError
+from pydantic import Field, JsonValue, StrictBool, ValidationError
 
 from engine import Catalog, Conductor, InvalidInput, Pattern
 from engine.history import ForkOverrides
 from engine.records import RunId, RunQuery
+from ui.api.mcp.experiments import EXPERIMENT_TOOLS
 from ui.api.mcp.runs import DEFAULT_WAIT, MAX_WAIT, ReportProgress, describe, wait_for
+from ui.api.mcp.tool_records import SteeringTool, ToolArguments
 from ui.api.wire import encode
 
 WAIT = 'wait_seconds'
@@ -21,18 +22,14 @@ AS_TASK = ToolExecution(task_support='optional')
 WAITS = Field(DEFAULT_WAIT, ge=0, le=MAX_WAIT, description='How long to wait for the run before returning.')
 
 
-class _Arguments(BaseModel):
-    model_config = ConfigDict(extra='forbid')
-
-
-class GetRun(_Arguments):
+class GetRun(ToolArguments):
     """Show a run's status and answer, or what it asks a person for; wait for it if it is still running."""
 
     run: str
     wait_seconds: float = WAITS
 
 
-class ListRuns(_Arguments):
+class ListRuns(ToolArguments):
     """List runs, newest first."""
 
     text: str = Field('', description='Words in the title, tags, note or input.')
@@ -40,17 +37,17 @@ class ListRuns(_Arguments):
     limit: int = Field(10, ge=1, le=100)
 
 
-class Answer(_Arguments):
+class Answer(ToolArguments):
     """Send a waiting run one of the events that it accepts; get_run lists these."""
 
     run: str
     event: str
     at: str = Field('', description='The state it is for; empty for all that accept it.')
-    data: dict[str, JsonValue] = {}
+    data: dict[str, JsonValue] = Field({})
     seen: int | None = Field(None, description='Refuse it if the run has moved past this step.')
 
 
-class Approve(_Arguments):
+class Approve(ToolArguments):
     """Approve the tool calls that a run waits for."""
 
     run: str
@@ -58,7 +55,7 @@ class Approve(_Arguments):
     always: StrictBool = Field(False, description='Whether to stop asking for these tools.')
 
 
-class Deny(_Arguments):
+class Deny(ToolArguments):
     """Deny the tool calls that a run waits for."""
 
     run: str
@@ -66,14 +63,14 @@ class Deny(_Arguments):
     reason: str = ''
 
 
-class Cancel(_Arguments):
+class Cancel(ToolArguments):
     """Cancel a run; it cannot be resumed."""
 
     run: str
     reason: str = ''
 
 
-class Fork(_Arguments):
+class Fork(ToolArguments):
     """Start a new run from a step of another, with other instructions or models if given."""
 
     run: str
@@ -84,17 +81,7 @@ class Fork(_Arguments):
     wait_seconds: float = WAITS
 
 
-A = TypeVar('A', bound=_Arguments)
-Work = Callable[[Conductor, Any, ReportProgress], Awaitable[dict[str, Any]]]
-
-
-@dataclass(frozen=True, slots=True)
-class SteeringTool:
-    """A tool that is not a pattern."""
-
-    arguments: type[_Arguments]
-    work: Work
-    reads: bool = False
+A = TypeVar('A', bound=ToolArguments)
 
 
 async def _get(conductor: Conductor, arguments: GetRun, report: ReportProgress) -> dict[str, Any]:
@@ -136,6 +123,7 @@ STEERING: Mapping[str, SteeringTool] = {
     'approve_run': SteeringTool(Approve, _approve),
     'deny_run': SteeringTool(Deny, _deny),
     'cancel_run': SteeringTool(Cancel, _cancel),
+    **EXPERIMENT_TOOLS,
 }
 
 
@@ -197,12 +185,12 @@ def _of_pattern(pattern: type[Pattern]) -> Tool:
     )
 
 
-def _of_arguments(name: str, arguments: type[_Arguments], *, reads: bool = False) -> Tool:
+def _of_arguments(name: str, arguments: type[ToolArguments], *, reads: bool = False) -> Tool:
     schema = arguments.model_json_schema()
     return Tool(
         name=name,
         description=schema.pop('description', ''),
         input_schema=schema,
-        annotations=ToolAnnotations(read_only_hint=reads, destructive_hint=name == 'cancel_run'),
+        annotations=ToolAnnotations(read_only_hint=reads, destructive_hint=name.startswith('cancel_')),
         execution=AS_TASK if name == FORK else None,
     )

@@ -70,7 +70,8 @@ def junit_of(result: ExperimentResult, fail_under: float | None, about: str = ''
                 ET.SubElement(case, kind, message=_text(text))
                 counts[{'failure': 'failures', 'error': 'errors'}.get(kind, kind)] += 1
         suite.attrib.update({name: str(number) for name, number in counts.items()})
-    return ET.tostring(root, encoding='utf-8', xml_declaration=True)
+    report: bytes = ET.tostring(root, encoding='utf-8', xml_declaration=True)
+    return report
 
 
 def _problem(experiment: Experiment, cell: Cell, limit: float | None) -> tuple[str, str] | None:

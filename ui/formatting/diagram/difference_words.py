@@ -68,18 +68,18 @@ def difference_lines(difference: ShapeDifference) -> list[DifferenceLine]:
 
 def _chart_lines(difference: ShapeDifference) -> Iterator[DifferenceLine]:
     for change in difference.changes:
+        states: tuple[str, ...] = ()
         match change.field:
             case 'title':
-                words, states = f'The title is now “{change.new}” instead of “{change.old}”', ()
+                words = f'The title is now “{change.new}” instead of “{change.old}”'
             case 'initial':
                 words = f'The run now begins in {path_text(change.new)} instead of {path_text(change.old)}'
                 states = (str(change.new),)
-            case 'answer':
-                words, states = f'The result is now {change.new or "not named"}', ()
-            case 'caveat':
-                words, states = f'The caveat is now {change.new or "not named"}', ()
+            case 'answer' | 'caveat':
+                name = {'answer': 'result', 'caveat': 'caveat'}[change.field]
+                words = f'The {name} is now {change.new or "not named"}'
             case _:
-                words, states = f'The {change.field} on the run page changed', ()
+                words = f'The {change.field} on the run page changed'
         yield DifferenceLine(kind='changed', words=words, states=states)
 
 
@@ -92,8 +92,14 @@ def _state_lines(state: StateDifference, difference: ShapeDifference) -> Iterato
     if state.kind != 'changed':
         chart = difference.new if state.new else difference.old
         inside = sum(other.path.startswith(f'{state.path}.') for other in chart.states)
-        role = (state.new or state.old).role  # type: ignore[union-attr]  (one of them is there)
-        kind = ' with an agent' if role else f' with {count(inside, "state")} inside' if inside else ''
+        shape = chart.state(state.path)
+        kind = (
+            ' with an agent'
+            if shape and shape.role
+            else f' with {count(inside, "state")} inside'
+            if inside
+            else ''
+        )
         yield line(f'was {state.kind}{kind}', state.kind)
         return
     words = [text for change in state.changes if (text := _state_words(change))]
@@ -142,11 +148,11 @@ def _edge_lines(edge: EdgeDifference) -> Iterator[DifferenceLine]:
     shape = edge.new or edge.old
     if shape is None:
         return
-    name = edge_name(shape)
+    subject = edge_text(edge_name(edge.old if edge.old and edge.is_redirected else shape))
     names = tuple(dict.fromkeys(edge_name(item) for item in (edge.new, edge.old) if item is not None))
 
     def line(words: str) -> DifferenceLine:
-        return DifferenceLine(kind=edge.kind, subject=edge_text(name), words=words, edges=names, of=edge)
+        return DifferenceLine(kind=edge.kind, subject=subject, words=words, edges=names, of=edge)
 
     if edge.kind != 'changed':
         yield line(f'was {edge.kind}, {_when(shape)}')
@@ -162,7 +168,7 @@ def _edge_words(edge: EdgeDifference) -> Iterator[str]:
     if old is None or new is None:
         return
     if 'dest' in changed:
-        yield f'led to {path_text(old.dest) or "nowhere"} before'
+        yield f'now leads to {path_text(new.dest) or "nowhere"}'
     if 'trigger' in changed:
         yield f'is now taken on {_event(new)} instead of {_event(old)}'
     if 'conditions' in changed or 'unless' in changed:

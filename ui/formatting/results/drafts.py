@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from engine.patterns import ChartDraft
 from engine.records import View
 from engine.statechart import read_leniently
-from ui.formatting.results.blocks import Fact, Facts, Points, Result
+from ui.formatting.results.blocks import Prose, Result
 from ui.formatting.results.contests import Times
 from ui.formatting.usage import figure
 from ui.formatting.values import as_sentence, count
@@ -44,14 +44,10 @@ def rounds_title(drafts: Sequence[ChartDraft]) -> str:
 
 
 def read_chart(view: View, field: str, times: Times) -> Result:
-    """Return what became of the drafts of a chart; its text and its picture are on a card of their own."""
+    """Return the last draft of a chart, and whether it was saved."""
     drafts = read_leniently(list[ChartDraft], view.memory.get(field))
     if not drafts:
         return Result()
-    draft = drafts[-1]
-    saved = bool(view.memory.get('version'))
-    facts = Facts(facts=(Fact(name='Drafts', words=str(len(drafts))),))
-    headline = f'Saved as the chart {draft.chart}' if saved else ''
-    return Result(
-        headline=headline, main=(Points(title='What it does', points=tuple(draft_facts(draft))), facts)
-    )
+    saved, text = bool(view.memory.get('version')), drafts[-1].text
+    headline = f'Saved as the chart {drafts[-1].chart}' if saved else ''
+    return Result(headline=headline, main=(Prose(text=f'```yaml\n{text}```'),))

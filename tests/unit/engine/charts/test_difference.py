@@ -102,7 +102,7 @@ def test_edges_are_said_with_their_guards():
 
 def test_an_edge_that_leads_elsewhere_is_drawn_as_one_less_and_one_more():
     difference = compare_shapes(OLD, replace(OLD, edges=(*OLD.edges[:3], edge('judging', 'judging'))))
-    assert [line.text for line in difference_lines(difference)] == ['judging → itself led to writing before']
+    assert [line.text for line in difference_lines(difference)] == ['judging → writing now leads to judging']
     marks = {name: mark['badge'] for name, mark in difference_layer(difference, frozenset())['edges'].items()}
     assert marks == {'judging>writing': '−', 'judging>judging': '+'}  # noqa: RUF001
     assert 'judging>writing' in {f'{item.source}>{item.dest}' for item in union_shape(difference).edges}

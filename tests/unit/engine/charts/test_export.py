@@ -60,12 +60,12 @@ def test_a_built_in_pattern_becomes_a_chart_of_the_same_shape(name, values):
 def test_each_part_that_cannot_be_said_is_named_at_its_place():
     exported = export_chart(CATALOG.pattern('pipeline'))
     lines = exported.text.splitlines()
-    at = lines.index('  complete: {final: true}')
-    assert lines[at - 1].startswith('  # cannot be said: deliver: ')
+    at = lines.index('  failed: {final: true, outcome: failed}')
+    assert lines[at - 1].startswith('  # cannot be said: record_failure: ')
     at = lines.index('    prompt: (Write the task of this agent here.)')
     assert lines[at - 1].startswith('    # cannot be said: prompt: ')
     assert len(exported.missing) == sum('# cannot be said: ' in line for line in lines)
-    assert any(line.startswith('states.complete.enter: deliver: ') for line in exported.missing)
+    assert any(line.startswith('states.failed.enter: record_failure: ') for line in exported.missing)
 
 
 WRITER = Role(name='writer', title='Writer', instructions='You write.')
@@ -195,6 +195,9 @@ async def test_a_pattern_that_can_be_said_does_the_same_as_a_chart(rounds):
     assert told[0][2]['history']
 
 
+NUMBERS = tuple(range(1_000))
+
+
 class Odd(Pattern):
     """It does what no chart file can."""
 
@@ -204,10 +207,10 @@ class Odd(Pattern):
         words: dict[str, int] = Field(default_factory=dict)
 
     initial = 'thinking'
-    states = ({'name': 'thinking'}, {'name': 'end', 'final': True})
+    states = ({'name': 'thinking'}, {'name': 'end', 'final': True, 'on_enter': 'crash'})
     transitions = (
         ['go', 'thinking', 'end', 'is_odd', None, 'mix'],
-        ['go', 'thinking', 'end', None, 'is_late'],
+        ['go', 'thinking', 'end', 'is_long', 'is_late'],
     )
 
     def is_odd(self, memory: Any, event: Event) -> bool:
@@ -218,19 +221,31 @@ class Odd(Pattern):
         """It looks at the clock."""
         return event.time > 100
 
+    def is_long(self, memory: Any, event: Event) -> bool:
+        """It is longer than an expression may be."""
+        return memory.words['odd'] in NUMBERS
+
     def mix(self, memory: Any, event: Event) -> None:
         """Read before it writes, and use that after."""
         before = memory.words
         memory.words = {}
         memory.words = before
 
+    def crash(self, memory: Any, event: Event) -> None:
+        """Fail for reasons that only Python has."""
+        memory.words = {'a': 1} if 1 in 2 else {}
+
 
 def test_what_would_do_something_else_is_not_said():
     exported: Export = export_chart(Odd)
     guards = load_chart(exported.text).file.guards
-    assert {name: guard.if_ for name, guard in guards.items()} == {'is_odd': 'false', 'is_late': 'false'}
+    assert {name: guard.if_ for name, guard in guards.items()} == dict.fromkeys(
+        ('is_odd', 'is_long', 'is_late'), 'false'
+    )
     assert [line.split(': ', 2)[2] for line in exported.missing] == [
+        "TypeError: argument of type 'int' is not iterable",
         '`lambda word: memory.words[word]` has no counterpart',
         '`before` is read before memory changes, and used after that',
+        'String should have at most 2000 characters',
         '`time` of an event, which expressions cannot see',
     ]

@@ -177,8 +177,8 @@ def test_a_decimal_comma_is_read_where_semicolons_separate_cells() -> None:
         ('task,share\na,nan\n', ['row 2, share: must be a number such as 1.5, not "nan"']),
         ('task,loud\na,maybe\n', ['row 2, loud: must be true or false, not "maybe"']),
         ('task,roles\na,"x, y"\n', ['row 2, roles: must be a JSON list such as ["a", "b"], not "x, y"']),
-        ('task,options\na,{x\n', ['row 2, options: must be JSON: key must be a string at line 1 column 2']),
-        ('task:json\n{a\n', ['row 2, task:json: must be JSON: key must be a string at line 1 column 2']),
+        ('task,options\na,{x\n', ['row 2, options: must be JSON: key must be a string at character 2']),
+        ('task:json\n{a\n', ['row 2, task:json: must be JSON: key must be a string at character 2']),
         ('task\nok\na\0b\n', ['row 3, task: has a NUL character, which is no text']),
         ('id,task\nx,a\nx,b\n', ["row 3, id: 'x' is the id of row 2, too"]),
         ('task\n"a\nb\n', ['row 2: a cell begins with a quotation mark and does not end with one']),
@@ -204,7 +204,7 @@ def test_a_decimal_comma_is_read_where_semicolons_separate_cells() -> None:
         (
             '{"task": "a"}\n{"task"\n"b"\n{"task": 3}\n{"other": 1}\n{"task": "ok"}\n',
             [
-                'row 2: is not JSON: EOF while parsing an object at line 2 column 0',
+                'row 2: must be JSON, and all of it in one line: EOF while parsing an object at character 7',
                 'row 3: must be a JSON object, such as {"task": "..."}',
                 'row 4, task: Input should be a valid string',
                 f'row 5, other: {UNKNOWN.format("other")}',

@@ -2,8 +2,10 @@
 
 import pytest
 
-from engine.experiments.records import Cell, Score, Variant
-from engine.records import RunId, Status
+from engine.experiments import Cell, PathAnswer, PlaceStats, PlaceUse, Score, Variant
+from engine.experiments.answer.path_records import Parting, Place
+from engine.records import RunId, StatePath, Status
+from ui.formatting.experiments.paths import path_layer, path_lines, state_times
 from ui.formatting.experiments.pictures import Point, front, pareto
 from ui.formatting.experiments.table import DISAGREEMENT, SCORE, CellTable, figure
 from ui.formatting.experiments.words import progress_words, variant_words
@@ -103,3 +105,45 @@ def test_the_front_has_what_no_other_beats_and_its_picture_names_all() -> None:
         unit='cost',
     )
     assert '&lt;dear&gt;' in drawn and '<dear>' not in drawn and drawn.count('dot best') == 2
+
+
+def use(variant: str, runs: int, times: float) -> PlaceUse:
+    """How ten runs of a variant used a place."""
+    return PlaceUse(variant=variant, runs=runs, of=10, times=times, seconds=2.0, score=None, other_score=None)
+
+
+def place(source: str, dest: str | None, base: float, new: float, gap: float) -> PlaceStats:
+    """A place, how often runs of both variants went there, and how far they part."""
+    return PlaceStats(
+        place=Place(source=StatePath(source), dest=dest),
+        uses=(use('base', 10 if base else 0, base), use('new', 10 if new else 0, new)),
+        partings=(Parting(variant='new', gap=gap, adjusted_p=0.01, clear=gap > 0.5),),
+    )
+
+
+PATHS = PathAnswer(
+    places=(
+        place('writing', None, 1.0, 2.0, 1.0),
+        place('writing.thinking', None, 1.0, 2.0, 1.0),
+        place('reviewing', 'writing', 0.0, 1.0, 0.9),
+        place('reviewing', None, 1.0, 1.0, 0.0),
+    ),
+    effects=(),
+)
+
+
+def test_the_diagram_shows_where_two_variants_part() -> None:
+    layer = path_layer(PATHS, 'base', 'new', frozenset({'writing'}))
+    assert set(layer['states']) == {'writing', 'reviewing'}, 'what is folded is not drawn'
+    assert layer['states']['writing']['badge'] == '1→2\N{MULTIPLICATION SIGN}'
+    assert layer['states']['reviewing']['classes'] == 'path-both'
+    assert layer['edges']['reviewing>writing']['classes'] == 'path-b parting'
+
+
+def test_partings_are_listed_by_their_gaps_without_what_is_folded() -> None:
+    lines = path_lines(PATHS, 'base', 'new', frozenset({'writing'}))
+    assert [(line.name, line.base) for line in lines] == [
+        ('writing', '100% of runs, 1.0\N{MULTIPLICATION SIGN}'),
+        ('reviewing>writing', 'never'),
+    ]
+    assert [path for path, _ in state_times(PATHS, ['base'])] == ['writing.thinking', 'reviewing']

@@ -48,12 +48,13 @@ class Places:
         """The paths of the states that the text has."""
         self.roles = names_in(keys, 'roles')
         self.inputs = names_in(keys, 'inputs')
+        self.guards = names_in(keys, 'guards')
         starts: dict[int, tuple[str, ...]] = {}
         for key in keys:
             if len(key.path) == 1:
                 starts[key.line] = ()
         if source:
-            starts |= {line: (path,) for path, line in reversed(source.states.items())}
+            starts |= {line: (path,) for path, line in reversed([*source.states.items()])}
             for edge in source.edges:
                 starts[edge.line] = tuple(f'{name}>{edge.dest or name}' for name in edge.sources)
         self._starts = sorted(starts.items())

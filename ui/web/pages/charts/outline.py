@@ -7,10 +7,13 @@ from dataclasses import dataclass
 
 ITEM = '[]'
 """The part of a path that stands for an item of a list."""
+MAX_DASHES = 80
+"""Maximum length of the dashes before a key: a chart is not that deep."""
 _KEY = re.compile(
-    r'(?P<indent> *)(?P<dash>(?:- +)*)'
-    r'(?:(?P<key>[\w.*-][\w .*-]*|"[^"]*"|\'[^\']*\'):(?:\s+(?P<value>.*)|$))?'
+    r'(?P<indent> *+)(?P<dash>(?:- ++)*+)'
+    r'(?:(?P<key>[\w.*-][\w .*-]*+|"[^"]*+"|\'[^\']*+\'):(?:\s+(?P<value>.*)|$))?'
 )
+"""Nothing in it is tried twice: a line may be long, and anybody may have written it."""
 _BLOCK = re.compile(r'[|>][+-]?\d?[+-]?\s*(?:#.*)?$')
 
 
@@ -40,7 +43,7 @@ def read_keys(text: str) -> list[Key]:
             continue
         block = None
         match = _KEY.match(line)
-        if match is None:
+        if match is None or len(match['dash']) > MAX_DASHES:
             continue
         for dash in re.finditer('-', match['dash']):
             at = indent + dash.start()

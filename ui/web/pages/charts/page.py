@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from nicegui import ui
 from pydantic import BaseModel, Field, create_model
@@ -129,14 +129,13 @@ class ChartList(RowList):
 
 
 def _new_model(templates: Mapping[str, str]) -> type[BaseModel]:
+    choice: Any = Literal[tuple(templates)]
+    labels: Any = {'labels': dict(templates)}
     return create_model(
         'NewChart',
         __doc__='Nothing is stored until you save it.',
         name=(str, Field(min_length=1, max_length=60, title='Name')),
-        template=(
-            Literal[tuple(templates)],  # type: ignore[valid-type]
-            Field('', title='Begin with', json_schema_extra={'labels': dict(templates)}),
-        ),
+        template=(choice, Field('', title='Begin with', json_schema_extra=labels)),
     )
 
 

@@ -15,6 +15,7 @@ from ui.formatting.values import ago, as_sentence, exact
 from ui.web.components.dialogs import confirm, notify_errors
 from ui.web.components.theme import button
 from ui.web.components.widgets import Box, CachedElement, Text, text_link
+from ui.web.pages.shared.to_mark import has_people
 from ui.web.permission import is_permitted
 from ui.web.routing import with_query
 
@@ -66,6 +67,8 @@ class ExperimentHead:
             self._draw_action('Pause', 'pause', 'pause', lambda: experiments.pause(id))
         if self._experiment.state == 'paused':
             self._draw_action('Resume', 'play_arrow', 'resume', lambda: experiments.resume(id), 'primary')
+        if has_people(self._experiment):
+            text_link(f'/experiments/{id}/mark', 'Mark answers', 'btn', icon='edit_note')
         if not self._experiment.is_over:
             self._draw_action('Cancel', 'stop_circle', 'cancel', self._cancel)
             return

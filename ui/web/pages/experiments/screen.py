@@ -15,10 +15,11 @@ from ui.web.components.tabs import Tabs
 from ui.web.components.theme import text_notice
 from ui.web.components.widgets import Box, CachedElement
 from ui.web.pages.experiments.cases import CasesPanel
+from ui.web.pages.experiments.diagram import PathsPanel
 from ui.web.pages.experiments.head import ExperimentHead, Progress
 from ui.web.pages.experiments.setup import SetupPanel
 from ui.web.pages.experiments.spending import SpendingPanel
-from ui.web.pages.experiments.verdict import Verdict, draw_numbers
+from ui.web.pages.experiments.verdict import Verdict, draw_agreement, draw_numbers
 
 POLL_SECONDS = 1.0
 ANSWER_REST = 5
@@ -49,8 +50,10 @@ class ExperimentScreen:
                 self._numbers = CachedElement('experiment-tab', data_redrawn=True)
             with self._tabs.panel('Cases', 'flat'):
                 self._cases = CasesPanel(backend, experiment, self._table)
+            with self._tabs.panel('Diagram', 'flat'):
+                self._paths = PathsPanel(backend, experiment, self._table.sample_runs)
             with self._tabs.panel('Cost & time'):
-                self._spending = SpendingPanel(experiment)
+                self._spending = SpendingPanel(backend, experiment)
             with self._tabs.panel('Setup'):
                 self._setup = SetupPanel(backend, self._table)
 
@@ -100,6 +103,16 @@ class ExperimentScreen:
             self._cases.show_means(self._answer)
             await self._show_tab()
 
+    async def _show_numbers(self, answer: Answer) -> None:
+        try:
+            agreements = await self._backend().experiments.agreement(self._experiment.id)
+        except EngineError:
+            agreements = ()
+        if not self._numbers.is_deleted and self._numbers.clear_if_changed((answer, agreements)):
+            with self._numbers:
+                draw_numbers(self._experiment, answer)
+                draw_agreement(agreements)
+
     def _show_problem(self, problem: str) -> None:
         if self._problem.clear_if_changed(problem) and problem:
             with self._problem:
@@ -111,10 +124,12 @@ class ExperimentScreen:
     async def _show_tab(self) -> None:
         """Draw what the open tab shows."""
         match self._tabs.shown:
-            case 'Answer' if self._answer and self._numbers.clear_if_changed(self._answer):
-                with self._numbers:
-                    draw_numbers(self._experiment, self._answer)
+            case 'Answer' if self._answer:
+                await self._show_numbers(self._answer)
+            case 'Diagram':
+                await self._paths.show(self._table.cursor)
             case 'Cost & time' if self._answer:
                 self._spending.show(self._answer)
+                await self._spending.load()
             case 'Setup':
                 await self._setup.show(self._experiment)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from nicegui import ui
 
-from engine.experiments import Answer, Experiment, VariantSummary
-from ui.formatting.experiments.pictures import Point, front, pareto
+from engine import EngineError
+from engine.experiments import Answer, Experiment, PathAnswer, TrendPoint, VariantSummary
+from ui.app.backend import Backend
+from ui.formatting.experiments.paths import state_times, time_words
+from ui.formatting.experiments.pictures import Point, front, pareto, trend_picture
+from ui.formatting.experiments.table import figure, signed
+from ui.formatting.steps import path_text
 from ui.formatting.values import count
 from ui.web.components.theme import empty_state
-from ui.web.components.widgets import Box, CachedElement, NativeSelect, Text, label
+from ui.web.components.widgets import Box, CachedElement, NativeSelect, Text, label, table_head
 
 UNITS: dict[str, tuple[str, Callable[[VariantSummary], float | None]]] = {
     'cost': ('Cost', lambda summary: summary.dollars),
@@ -18,13 +23,18 @@ UNITS: dict[str, tuple[str, Callable[[VariantSummary], float | None]]] = {
     'time': ('Time', lambda summary: summary.seconds),
 }
 
+MAX_STATES = 30
+"""Maximum number of states in the table of times."""
+MIN_TREND = 2
+"""Number of versions from which there is a trend."""
+
 
 class SpendingPanel:
     """Score against cost, tokens or time."""
 
-    def __init__(self, experiment: Experiment) -> None:
+    def __init__(self, backend: Backend, experiment: Experiment) -> None:
         """Draw it empty."""
-        self._experiment = experiment
+        self._backend, self._experiment = backend, experiment
         self._answer: Answer | None = None
         self._chosen = ''
         with Box('experiment-tab'):
@@ -34,6 +44,20 @@ class SpendingPanel:
                 )
                 label('Score against', self._unit, 'label small').move(target_index=0)
             self._place = CachedElement('ghost', data_redrawn=True)
+            self._more = CachedElement('ghost', data_redrawn=True)
+
+    async def load(self) -> None:
+        """Read and show the time in each state, and the trend over versions."""
+        try:
+            paths = await self._backend().experiments.paths(self._experiment.id)
+            trend = await self._backend().experiments.trend(self._experiment.id)
+        except EngineError:
+            return  # the diagram says why
+        if self._more.is_deleted or not self._more.clear_if_changed((paths, trend)):
+            return
+        with self._more:
+            _draw_times(paths, [variant.name for variant in self._experiment.variants])
+            _draw_trend(trend, self._experiment.scorers[0].name)
 
     def show(self, answer: Answer) -> None:
         """Show the picture; where nothing is known to have cost anything, that of tokens."""
@@ -74,6 +98,40 @@ class SpendingPanel:
                     f'{count(missing, "variant")} left out: {word.lower()} or score unknown.',
                     'muted small',
                 )
+
+
+def _draw_times(paths: PathAnswer, variants: Sequence[str]) -> None:
+    rows = state_times(paths, variants)
+    if not rows:
+        return
+    Text('h3', 'Time of a run in each state')
+    with Box('wide-table'), Box('table numbers', 'table'):
+        table_head(['State', *variants])
+        with Box(tag='tbody'):
+            for path, seconds in rows[:MAX_STATES]:
+                with Box(tag='tr'):
+                    Text('th', path_text(path), scope='row', dir='auto')
+                    for name in variants:
+                        Text('td', time_words(seconds.get(name, 0.0)), 'num')
+    if (more := len(rows) - MAX_STATES) > 0:
+        Text('p', f'{count(more, "state")} with less time left out.', 'muted small')
+
+
+def _draw_trend(trend: Sequence[TrendPoint], measure: str) -> None:
+    """Draw what versions of the workflow scored, if there are several."""
+    if len(trend) < MIN_TREND:
+        return
+    Text('h3', f'Versions of this workflow, by {measure}')
+    ui.html(trend_picture(trend, measure), sanitize=False)
+    with Box('wide-table'), Box('table numbers', 'table'):
+        table_head(['Version', 'Cases', 'Mean', 'Change'])
+        with Box(tag='tbody'):
+            for point in trend:
+                with Box(tag='tr'):
+                    Text('th', point.version[:12] or '–', scope='row')
+                    Text('td', f'{point.cases:,}', 'num')
+                    Text('td', f'{figure(point.mean)} ({figure(point.low)} to {figure(point.high)})', 'num')
+                    Text('td', '–' if point.change is None else signed(point.change), 'num')
 
 
 def _say(best: frozenset[str], word: str) -> str:

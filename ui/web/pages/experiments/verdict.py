@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from nicegui import ui
 
-from engine.experiments import Answer, Experiment, Variant, VariantComparison, VariantSummary, figures, plain
+from engine.experiments import (
+    Agreement,
+    Answer,
+    Experiment,
+    Variant,
+    VariantComparison,
+    VariantSummary,
+    figures,
+    plain,
+)
 from ui.formatting.experiments.pictures import interval
 from ui.formatting.experiments.table import MINUS, figure
 from ui.formatting.experiments.words import variant_words
 from ui.formatting.steps import duration
 from ui.formatting.usage import dollars
-from ui.formatting.values import compact, count, first_sentence
+from ui.formatting.values import compact, count, first_sentence, percent
 from ui.web.components.widgets import Box, CachedElement, Text, table_head
 
 STANDINGS: Mapping[str, tuple[str, str, str]] = {
@@ -122,3 +131,23 @@ def draw_numbers(experiment: Experiment, answer: Answer) -> None:
     with Box('details-list', 'ul'):
         for item in answer.comparisons:
             Text('li', item.text, dir='auto')
+
+
+def draw_agreement(agreements: Sequence[Agreement]) -> None:
+    """Say how far each scorer agrees with people's marks, if there are any of the same runs."""
+    lines = [line for item in agreements if (line := _agreement_words(item))]
+    if lines:
+        Text('h3', 'Agreement with people')
+        with Box('details-list', 'ul'):
+            for line in lines:
+                Text('li', line, dir='auto')
+
+
+def _agreement_words(item: Agreement) -> str:
+    parts = []
+    if item.runs and item.difference is not None:
+        rank = '' if item.correlation is None else f', rank correlation {item.correlation:.2f}'
+        parts.append(f'{figure(item.difference)} apart on average in {count(item.runs, "run")}{rank}')
+    if item.pairs and item.alike is not None:
+        parts.append(f'the same one better in {percent(item.alike)} of {count(item.pairs, "pair")}')
+    return f'{item.scorer}: {"; ".join(parts)}.' if parts else ''

@@ -21,9 +21,12 @@ from ui.web.components.widgets import (
     text_link,
 )
 from ui.web.pages.inbox.card import QuestionCard
+from ui.web.pages.shared.to_mark import ToMark, find_to_mark
 from ui.web.permission import is_permitted
 from ui.web.routing import serve_page
 
+MARKING_SECONDS = 20.0
+"""Seconds between looks for answers to mark."""
 POLL_SECONDS = 1.0
 """Polling interval in seconds."""
 
@@ -37,6 +40,8 @@ def register(backend: Backend) -> None:
             page_head('Inbox', 'Everything that is waiting for a person, oldest first.')
             questions = Questions(backend)
         await questions.refresh()
+        ui.timer(0, questions.find_to_mark, once=True)
+        ui.timer(MARKING_SECONDS, questions.find_to_mark, immediate=False)
         ui.timer(POLL_SECONDS, questions.refresh, immediate=False)
 
     @serve_page('/inbox/{ask}')
@@ -90,6 +95,7 @@ class Questions:
             notify.on('click', js_handler='() => window.hemicycleToggleNotifications?.()')
             if is_permitted('destinations.list'):
                 text_link('/notifications', 'Notifications', 'btn small')
+        self._to_mark = ToMark()
         self._list = Box('question-list', 'section', aria_label='Questions', data_redrawn=True)
         self._none = CachedElement('ghost')
 
@@ -112,6 +118,13 @@ class Questions:
             with self._none:
                 words = f'Nothing is waiting for you; {count(page.snoozed, "question")} snoozed.'
                 empty_state('check', words if page.snoozed else 'Nothing is waiting for you.')
+
+    async def find_to_mark(self) -> None:
+        """Show the experiments with answers that the caller has not marked."""
+        found = await find_to_mark(self._backend())
+        if not self._list.is_deleted:
+            self._to_mark.show(found)
+            self._none.set_visibility(not found)
 
     def _draw(self, item: InboxItem) -> ui.element:
         card = self._cards[item.ask.id] = QuestionCard(self._backend, item, self.refresh)

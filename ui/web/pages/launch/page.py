@@ -47,17 +47,17 @@ def register(backend: Backend) -> None:
                 )
                 text_link(traffic_path(pattern_class.name), 'Traffic: all runs on one diagram', 'small')
                 text_link(chart_path(pattern_class.name), 'Text: the chart as a file', 'small')
-            earlier_version(pattern_class, version)
+            earlier_version(backend().catalog, pattern_class)
             launcher = LaunchForm(backend, pattern_class, version=version)
-            query = request.query_params
-            asked = {field: task} if task and (field := pattern_class.task_field()) else {}
+            query, fields = request.query_params, pattern_class.Parameters.model_fields
+            texts = [name for name, field in fields.items() if field.annotation is str]
+            given = {name: query[name] for name in texts if name in query}
+            if task and (name := pattern_class.task_field()):
+                given[name] = task
             await launcher.load(
                 again,
                 replay=bool(replay),
                 sample=query.get('sample', ''),
-                given={
-                    **asked,
-                    **{name: query[name] for name in pattern_class.text_fields() if name in query},
-                },
+                given=given,
                 model=query.get('model', ''),
             )

@@ -34,7 +34,7 @@ PANES: tuple[type[Pane], ...] = (
     *(Header, ApprovalBar, BudgetBars, StatusStrip, StopBanner),
     *(DraftProgress, Phases),
     *(ChartPane, RunTabs, Inspector),
-    *(ResultCard, DraftCard, StoryPane),
+    *(DraftCard, ResultCard, StoryPane),
     *(PlanChecklist, TaskCards, StepNotes),
     # The tabs. Those that need the width of the page come right after the agents.
     *(AgentPanes, Board, Candidates, Transcript, Files),

@@ -1,7 +1,10 @@
 """What may come at the cursor in a chart's text."""
 
+import time
+
 import pytest
 
+from engine.charts import chart_schema
 from ui.web.pages.charts.editor.completion import Completion
 from ui.web.pages.charts.outline import read_keys, states_in
 
@@ -99,3 +102,22 @@ def test_only_the_word_at_the_cursor_is_replaced():
         TEXT + '    wi', len(TEXT.split('\n')), '- {on: done, from: group.le'
     )
     assert start == len('- {on: done, from: ') and options[0]['label'] == 'writing'
+
+
+def test_the_schema_of_the_format_is_understood():
+    completion = Completion(chart_schema(), [])
+    line = len(TEXT.split('\n'))
+
+    def labels(typed: str) -> set[str]:
+        return {option['label'] for option in completion.complete(TEXT + typed, line, typed)[1]}
+
+    assert {'roles', 'states', 'transitions'} <= labels('st')
+    assert {'on', 'from', 'to', 'if', 'unless'} <= labels('- {')
+    assert labels('- {on: done, from: writing, history: ') == {'shallow', 'deep'}
+
+
+@pytest.mark.parametrize('line', ['- ' * 100_000, 'a' * 200_000, ' ' * 200_000 + '"', '{' * 100_000])
+def test_a_hostile_line_takes_no_time(line):
+    begun = time.perf_counter()
+    assert COMPLETION.complete(TEXT + line, len(TEXT.split('\n')), line)[1] == []
+    assert read_keys(TEXT + line) and time.perf_counter() - begun < 1

@@ -11,6 +11,7 @@ from engine.charts.difference import EdgeDifference, StateDifference, compare_sh
 from engine.records import EdgeShape, Shape
 from ui.formatting.diagram.difference import MARKS, difference_layer, union_shape
 from ui.formatting.diagram.difference_words import DifferenceLine, change_count, difference_lines
+from ui.formatting.diagram.overlays import Decoration
 from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, svg
 from ui.formatting.files import diff_rows
 from ui.formatting.values import count
@@ -179,7 +180,7 @@ class DifferenceView:
         return path if place is None else self._old.shape.states[place].path
 
     def _mark(self, states: tuple[str, ...], edges: tuple[str, ...]) -> None:
-        picked = {'classes': 'picked'}
+        picked: Decoration = {'classes': 'picked'}
         self._diagram.overlay(
             'picked', {'states': dict.fromkeys(states, picked), 'edges': dict.fromkeys(edges, picked)}
         )

@@ -74,7 +74,9 @@ class Changes:
         yield MenuEntry('trending_flat', 'Add transition from here…', partial(self._add_edge, path))
         if self._holds_states(path):
             yield from list(self.chart_entries(path))[:2]
-        yield MenuEntry('edit', 'Rename…', partial(self._rename, path))
+        yield MenuEntry('edit', 'Rename…', partial(self._rename, 'state', path))
+        if role := self._role(path):
+            yield MenuEntry('edit', f'Rename the role {role}…', partial(self._rename, 'role', role))
         yield MenuEntry('schedule', 'Time limit…', partial(self._limit, path))
         delete = DeleteState(state=StatePath(path))
         yield MenuEntry(
@@ -85,6 +87,9 @@ class Changes:
         for edge in edges[:MAX_EDGES]:
             which = f' ({edge.trigger.replace("_", " ")})' if len(edges) > 1 else ''
             yield MenuEntry('rule', f'Change guard…{which}', partial(self._change_guard, edge))
+            for guard in (*edge.conditions, *edge.unless):
+                if guard in self._checked().places.guards:
+                    yield MenuEntry('edit', f'Rename {guard}…', partial(self._rename, 'guard', guard))
             delete = DeleteEdge(
                 trigger=edge.trigger, source=edge.source, dest=edge.dest, number=self._number(edge)
             )
@@ -127,6 +132,12 @@ class Changes:
         state = shape.state(path) if shape else None
         return bool(state and not state.role and state.kind in ('compound', 'parallel'))
 
+    def _role(self, path: str) -> str:
+        """Return the role of an agent that the text declares; '' for other states."""
+        shape = self._checked().shape
+        state = shape.state(path) if shape else None
+        return state.role if state and state.role in self._checked().places.roles else ''
+
     def _parents(self) -> dict[str, str]:
         return {
             '': 'The chart',
@@ -145,9 +156,10 @@ class Changes:
             'State',
             __doc__='A state without an agent.',
             name=(str, NAME),
-            what=(_choice(KINDS), Field('waits', title='What it does', json_schema_extra={'labels': KINDS})),
+            what=(_choice(KINDS), Field('waits', title='What it does',
+                                        json_schema_extra=_extra(labels=KINDS))),
             waits=(str, Field('', title='Waits for', description='The event that a person sends',
-                              json_schema_extra={'when': {'what': ['waits']}})),
+                              json_schema_extra=_extra(when={'what': ['waits']}))),
             **self._places(parent),
         )  # fmt: skip
         await ask_event('add state', model, add)
@@ -162,11 +174,11 @@ class Changes:
             'Agent',
             __doc__='A state in which an agent works.',
             name=(str, NAME),
-            role=(str, Field(min_length=1, title='Role', json_schema_extra={'suggestions': roles})),
+            role=(str, Field(min_length=1, title='Role', json_schema_extra=_extra(suggestions=roles))),
             instructions=(str, Field('', title='Instructions', description='Of the role, if it is new',
-                                     json_schema_extra={'multiline': True})),
+                                     json_schema_extra=_extra(multiline=True))),
             prompt=(str, Field(min_length=1, title='Task', description='A template: {{ memory.task }}',
-                               json_schema_extra={'multiline': True})),
+                               json_schema_extra=_extra(multiline=True))),
             **self._places(parent),
         )  # fmt: skip
         await ask_event('add agent', model, add)
@@ -178,11 +190,11 @@ class Changes:
             {'': 'Nowhere yet', **{path: path_text(path) for path in self._states()}},
         )
         fields: dict[str, Any] = {
-            'to': (_choice(dests), Field('', title='Leads to', json_schema_extra={'labels': dests}))
+            'to': (_choice(dests), Field('', title='Leads to', json_schema_extra=_extra(labels=dests)))
         }
         if len(parents) > 1:
             fields['parent'] = (
-                _choice(parents), Field(parent, title='Inside', json_schema_extra={'labels': parents})
+                _choice(parents), Field(parent, title='Inside', json_schema_extra=_extra(labels=parents))
             )  # fmt: skip
         return fields
 
@@ -199,23 +211,23 @@ class Changes:
             __doc__='A transition: what leads from one state to another.',
             trigger=(
                 str,
-                Field('done', min_length=1, title='Event', json_schema_extra={'suggestions': events}),
+                Field('done', min_length=1, title='Event', json_schema_extra=_extra(suggestions=events)),
             ),
-            source=(_choice(states), Field(first, title='From', json_schema_extra={'labels': states})),
-            dest=(_choice(states), Field(first, title='To', json_schema_extra={'labels': states})),
+            source=(_choice(states), Field(first, title='From', json_schema_extra=_extra(labels=states))),
+            dest=(_choice(states), Field(first, title='To', json_schema_extra=_extra(labels=states))),
             conditions=(list[str], Field([], title='Only if', description=GUARDS)),
         )
         await ask_event('add transition', model, add)
 
-    async def _rename(self, path: str) -> None:
+    async def _rename(self, what: Literal['state', 'role', 'guard'], old: str) -> None:
         async def rename(values: dict[str, Any]) -> None:
-            await self.apply(Rename(what='state', old=path, new=values['new']))
+            await self.apply(Rename(what=what, old=old, new=values['new']))
 
-        old = path.rpartition('.')[2]
+        name = old.rpartition('.')[2]
         model = create_model(
             'Name',
-            __doc__=f'Renames {path_text(path)} everywhere: transitions, guards, stubs and templates.',
-            new=(str, Field(old, min_length=1, max_length=60, title='Name')),
+            __doc__=f'Renames {path_text(old)} everywhere: in transitions, guards, stubs and templates.',
+            new=(str, Field(name, min_length=1, max_length=60, title='Name')),
         )
         await ask_event('rename', model, rename)
 
@@ -277,3 +289,8 @@ class Changes:
 
 def _choice(options: Mapping[str, str]) -> Any:
     return Literal[tuple(options)]
+
+
+def _extra(**more: Any) -> Any:
+    """Return what the schema of a field has beyond its type: `labels`, `suggestions`, `multiline`, `when`."""
+    return more

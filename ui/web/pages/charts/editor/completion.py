@@ -9,6 +9,8 @@ from typing import Any
 from ui.web.pages.charts.editor.text import Option
 from ui.web.pages.charts.outline import ITEM, Key, names_in, read_keys, states_in
 
+MAX_LINE, MAX_TEXT = 1_000, 256 * 1024
+"""Maximum length of a line, and of a text, in which anything is offered."""
 EVENTS = ('done', 'failed', 'expired', 'always')
 SECTIONS: Mapping[str, Sequence[str]] = {
     'agent': ('roles',),
@@ -56,6 +58,8 @@ class Completion:
 
         `before` is what is before the cursor in its line, counted from 1.
         """
+        if len(before) > MAX_LINE or len(text) > MAX_TEXT:
+            return len(before), []
         everything = read_keys(text)
         if field := _FIELD.search(before):
             names = names_in(everything, field[1])

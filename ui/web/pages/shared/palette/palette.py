@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine import EngineError
+from engine.charts import ChartPattern
 from engine.records import RunInfo, RunQuery
 from ui.app.backend import Backend
 from ui.formatting.values import count, status_text
@@ -14,7 +15,7 @@ from ui.web.components.theme import button
 from ui.web.components.widgets import Box, Text, link, set_attributes
 from ui.web.pages.shared.palette.matching import SCATTERED, match
 from ui.web.permission import is_permitted
-from ui.web.routing import PLACES, launch_path
+from ui.web.routing import PLACES, chart_path, launch_path
 
 MAX_SHOWN, MAX_UNASKED = 30, 5
 """The most entries, and the most of each kind while nothing has been typed."""
@@ -91,6 +92,7 @@ async def find(backend: Backend, query: str, actions: Sequence[str]) -> list[Ent
         [Entry(title=name, note='Action') for name in actions],
         list(_places()),
         list(_patterns(backend)),
+        list(_charts(backend)),
         await _runs(backend, query),
     ]
     if not query.strip():
@@ -117,6 +119,12 @@ def _patterns(backend: Backend) -> Iterator[Entry]:
     if is_permitted('start'):
         for name, pattern in backend().catalog.patterns.items():
             yield Entry(title=pattern.title, note='Pattern', path=launch_path(name))
+
+
+def _charts(backend: Backend) -> Iterator[Entry]:
+    for name, pattern in backend().catalog.patterns.items():
+        if issubclass(pattern, ChartPattern):
+            yield Entry(title=pattern.title, note='Chart', path=chart_path(name))
 
 
 async def _runs(backend: Backend, query: str) -> list[Entry]:

@@ -1,8 +1,9 @@
-"""What a person does with a draft: approve it, have it changed, edit it; and with the chart it became."""
+"""What a person does with a draft, and with the chart that it became."""
 
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 from nicegui import ui
 
@@ -10,6 +11,7 @@ from engine.charts import load_chart
 from engine.operations.rehearsal.simulator import with_examples
 from engine.patterns import ChartDraft
 from engine.records import Launch
+from ui.formatting.values import as_sentence
 from ui.web.components.dialogs import (
     ask_event,
     await_answer,
@@ -38,24 +40,29 @@ class DraftActions:
             accept.on('click', lambda: self._context.send('accept', '', {}))
             if not self._draft.sound:
                 accept.props('disabled').tooltip('Mend what was found first')
-            for text, act in (
-                ('Ask for changes', lambda: self._ask('ask for changes', 'revise')),
-                ('Edit', self._edit),
-                ('Discard', lambda: self._ask('discard', 'discard')),
+            for text, kind, act in (
+                ('Ask for changes', 'small', partial(self._ask, 'ask for changes', 'revise')),
+                ('Edit', 'small wide-only', self._edit),
+                ('Discard', 'quiet small', partial(self._ask, 'discard', 'discard')),
             ):
-                button(text, kind='small' if text != 'Discard' else 'quiet small', requires='send').on(
-                    'click', act
-                )
+                button(text, kind=kind, requires='send').on('click', act)
 
-    def draw_next_steps(self) -> None:
-        """Draw what can be done with the saved chart."""
+    def draw_next_steps(self, *, saved: bool) -> None:
+        """Draw what can be done with the chart; most of it once it is saved."""
         name = self._draft.chart
         with Box('result-actions', role='group', aria_label='With this chart'):
+            button('Download', kind='quiet small').on('click', self._download)
+            if not saved:
+                return
+            text_link(chart_path(name), 'Open in the editor', 'btn quiet small')
+            text_link(launch_path(name), 'Run it', 'btn small')
             run = button('Try it with its stubs', icon='play_arrow', kind='primary small', requires='start')
             run.tooltip('A run of its own, in which stubs answer instead of models')
             run.on('click', self._try)
-            text_link(launch_path(name), 'Run it', 'btn small')
-            text_link(chart_path(name), 'Open in the editor', 'btn quiet small')
+
+    def _download(self) -> None:
+        name = self._draft.chart or 'draft'
+        ui.download.content(self._draft.text.encode(errors='replace'), f'{name}.chart.yaml')
 
     async def _ask(self, title: str, trigger: str) -> None:
         context = self._context
@@ -68,12 +75,7 @@ class DraftActions:
         with dialog_frame('Edit the chart', 'wide draft-editor') as dialog:
             Text('p', 'It is checked and tried out again before you decide.', 'muted')
             editor = ChartText(draft.text, label='Text of the chart')
-            problems = [
-                TextProblem(line=found.line, text=found.text, level=found.level)
-                for found in draft.findings
-                if found.is_serious
-            ]
-            editor.show_problems(problems)
+            dialog.on('show', partial(_show_problems, editor, draft))
             draw_dialog_actions(dialog, 'Check', lambda: dialog.submit(True))
         if await await_answer(dialog):
             await self._context.send('rewrite', '', {'text': editor.text})
@@ -92,3 +94,14 @@ class DraftActions:
         filled = with_examples(pattern, parameters).parameters.model_dump(mode='json')
         launch = Launch(pattern=pattern.name, parameters=filled, stubs=dict(stubs))
         return (await self._context.conductor.start(launch)).id
+
+
+def _show_problems(editor: ChartText, draft: ChartDraft) -> None:
+    """Mark what was found, and go to the first of it."""
+    problems = [
+        TextProblem(line=finding.line, text=as_sentence(finding.text), level=finding.level)
+        for finding in draft.findings
+        if finding.is_serious
+    ]
+    editor.show_problems(problems)
+    editor.go(problems[0]['line'] if problems else 1)

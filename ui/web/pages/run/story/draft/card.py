@@ -1,4 +1,4 @@
-"""The card of a drafted chart: what it costs, what was found on the way, how it differs, and what to do."""
+"""The card of a drafted chart: its cost, what was found on the way, how it differs, what to do."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.statechart import read_leniently
 from ui.formatting.results.drafts import draft_facts, draft_state, rounds_title
 from ui.formatting.values import as_sentence
 from ui.web.components.theme import text_notice
-from ui.web.components.widgets import Box, CachedElement, Text, disclosure
+from ui.web.components.widgets import Box, CachedElement, Text, disclosure, set_class
 from ui.web.pages.run.pane import Moment, Pane, RunPage
 from ui.web.pages.run.story.draft.actions import DraftActions
 from ui.web.pages.run.story.draft.picture import Picture
@@ -43,6 +43,7 @@ class DraftCard(Pane):
         drafts = read_leniently(list[ChartDraft], self._field(view, ''))
         shown = bool(drafts) and (view.waiting == REVIEW or view.status.ended)
         self._root.set_visibility(shown)
+        set_class(self._root, 'shown', on=shown)
         asks = moment.may_answer and view.waiting == REVIEW
         facts = (drafts, asks, view.status, self._field(view, 'version'), view.memory.get('problem'))
         if shown and self._root.clear_if_changed(facts):
@@ -62,8 +63,8 @@ class DraftCard(Pane):
             actions = DraftActions(self.context, draft)
             if asks:
                 actions.draw_decision()
-            elif saved:
-                actions.draw_next_steps()
+            elif view.status.ended:
+                actions.draw_next_steps(saved=saved)
         if problem := str(view.memory.get('problem') or ''):
             text_notice('fail', 'error', f'Not saved: {as_sentence(problem)}')
         with Box('draft-facts'):
@@ -72,7 +73,9 @@ class DraftCard(Pane):
         if draft.note:
             Text('p', draft.note, dir='auto')
         self._draw_rounds(drafts)
-        Picture(drafts, str(self._field(view, 'base') or '')).draw(self._unfolded)
+        base = str(self._field(view, 'base') or '')
+        # The text of what came out is the run's result, below.
+        Picture(drafts, base, with_text=not view.status.ended).draw(self._unfolded)
 
     def _draw_rounds(self, drafts: Sequence[ChartDraft]) -> None:
         """Draw what was found in each draft, the newest first."""
@@ -86,8 +89,8 @@ class DraftCard(Pane):
                 by = ', edited by a person' if draft.by == 'person' else ''
                 Text('h3', f'Draft {draft.number}{by}: {words.lower()}')
                 with Box('draft-findings', 'ul'):
-                    for found in draft.findings:
-                        with Box(f'level-{found.level}', 'li'):
-                            if found.line:
-                                Text('span', f'Line {found.line}', 'muted num')
-                            Text('span', as_sentence(found.text), dir='auto')
+                    for finding in draft.findings:
+                        with Box(f'level-{finding.level}', 'li'):
+                            if finding.line:
+                                Text('span', f'Line {finding.line}', 'muted num')
+                            Text('span', as_sentence(finding.text), dir='auto')

@@ -20,16 +20,16 @@ from ui.web.pages.charts.difference.view import DifferenceView
 class Picture:
     """The newest of some drafts, compared with the chart that it changes, or with the last that passed."""
 
-    def __init__(self, drafts: Sequence[ChartDraft], base: str) -> None:
-        self._draft = drafts[-1]
+    def __init__(self, drafts: Sequence[ChartDraft], base: str, *, with_text: bool) -> None:
+        self._draft, self._with_text = drafts[-1], with_text
         earlier = next((draft for draft in reversed(drafts[:-1]) if draft.sound), None)
         self._before = base or (earlier.text if earlier else '')
         self._title = 'Before' if base else f'Draft {earlier.number}' if earlier else ''
 
     def draw(self, unfolded: set[str]) -> None:
-        """Draw the text, and a place for the diagram, which is laid out in a moment."""
+        """Draw a place for the diagram, which is laid out in a moment, and the text if it is asked for."""
         place = Box('draft-picture')
-        if not self._before:
+        if self._with_text and not (self._before and self._draft.chart):
             with disclosure(unfolded, 'text', 'Text', 'panel-fold'):
                 lines = self._draft.text.splitlines()
                 Code().show(

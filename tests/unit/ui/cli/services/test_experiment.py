@@ -1,0 +1,113 @@
+"""hemicycle experiment and dataset: files, the shipped sample, exit codes, and reports for CI."""
+
+from __future__ import annotations
+
+import time
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import Hemicycle, json_lines
+
+QUICK = """
+name: Loaves
+base: {pattern: pipeline, parameters: {max_iterations: 0}}
+variants:
+  - name: as it is
+  - name: two
+    change: {parameters: {max_iterations: 1}}
+scorers:
+  - {name: clean, kind: status, settings: {caveat: false}}
+cases:
+  - {id: tea, parameters: {task: Compare tea and coffee}}
+"""
+
+
+def test_the_sample_finds_the_better_variant_within_a_minute(hemicycle: Hemicycle, tmp_path: Path) -> None:
+    report, began = tmp_path / 'report.xml', time.monotonic()
+    options = ('--yes', '--pace', '0', '--fail-under', '0.5', '--junit', str(report))
+    result = hemicycle('experiment', 'run', 'sample', *options)
+    assert time.monotonic() - began < 60
+    assert result.exit_code == 1, result.output  # The first variant is right in one of eight cases.
+    assert 'stricter reviewer is better than as it is by 0.88' in result.stdout
+    assert 'stricter without revisions and as it is scored the same' in result.stdout
+    suites = {suite.get('name'): dict(suite.attrib) for suite in ET.parse(report).getroot()}
+    assert suites['as it is'] | {'tests': '16', 'failures': '14'} == suites['as it is']
+    assert suites['stricter without revisions']['failures'] == '0'
+    again = hemicycle(
+        'experiment', 'show', 'A stricter reviewer', '--fail-under', '0.9', '--variant', 'stricter reviewer'
+    )
+    assert again.exit_code == 0, again.output
+
+
+def test_an_experiment_is_planned_run_read_and_removed(hemicycle: Hemicycle, tmp_path: Path) -> None:
+    file = tmp_path / 'loaves.yaml'
+    file.write_text(QUICK)
+    planned = hemicycle('experiment', 'run', str(file), '--dry-run')
+    assert planned.exit_code == 0 and '1 case × 2 variants: 2 runs' in planned.stderr
+    assert hemicycle('experiment', 'list').stdout == 'there are no experiments\n'
+    lines = json_lines(hemicycle('experiment', 'run', str(file), '--yes', '--pace', '0', '--json').stdout)
+    assert [line['variant'] for line in lines[:2]] == ['as it is', 'two'] and 'comparisons' in lines[2]
+    cell = lines[0]['id']
+    assert hemicycle('experiment', 'mark', 'Loaves', cell, '--value', '1').exit_code == 0
+    reused = hemicycle('experiment', 'run', str(file), '--dry-run', '--after', 'Loaves')
+    assert '0 runs, 2 taken over' in reused.stderr
+    assert hemicycle('experiment', 'pause', 'Loaves').exit_code == 2  # It is over.
+    assert hemicycle('experiment', 'remove', 'Loaves').exit_code == 0
+    assert hemicycle('experiment', 'show', 'Loaves').exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ('old', 'new', 'problem'),
+    [
+        ('name: as it is', 'nam: as it is', 'loaves.yaml:5: variants.0.nam: there is no such field'),
+        ('kind: status', 'kind: staus', 'scorers.0.kind: there is no kind'),
+        ('{id: tea,', '{', 'cases.0.id'),
+        ('max_iterations: 1', 'max_iterations: many', 'cases.tea.max_iterations'),
+        ('name: Loaves', 'name: [', 'is not YAML: did not find'),
+        ('{task: Compare tea and coffee}', '&a {task: *a}', 'anchors and aliases'),
+        ('pattern: pipeline', 'pattern: pipelin', "there is no pattern 'pipelin'"),
+        ('pattern: pipeline', 'pattern: pipeline, models: {x: scripted}', 'models.x'),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said_with_its_place(
+    hemicycle: Hemicycle, tmp_path: Path, old: str, new: str, problem: str
+) -> None:
+    file = tmp_path / 'loaves.yaml'
+    file.write_text(QUICK.replace(old, new, 1))
+    result = hemicycle('experiment', 'run', str(file), '--yes')
+    assert result.exit_code == 2 and problem in result.stderr, result.output
+
+
+def test_a_dataset_comes_from_a_table_and_is_the_same_when_exported(
+    hemicycle: Hemicycle, tmp_path: Path
+) -> None:
+    table, lines, wrong = tmp_path / 'sums.csv', tmp_path / 'sums.jsonl', tmp_path / 'wrong.csv'
+    table.write_text('id,question,answer\none,What is 6 times 7?,42\ntwo,"What is 1, twice?",2\n')
+    columns = ('--column', 'question=task', '--column', 'answer=expectation')
+    assert hemicycle('dataset', 'import', str(table), *columns, '--pattern', 'pipeline').exit_code == 0
+    assert '2 cases' in hemicycle('dataset', 'list').stdout
+    assert hemicycle('dataset', 'export', 'sums', str(lines)).exit_code == 0
+    assert hemicycle('dataset', 'import', str(lines), '--name', 'sums').stdout.endswith('in 1 version\n')
+    assert 'What is 1, twice?' in hemicycle('dataset', 'show', 'sums').stdout
+    wrong.write_text('id,max_iterations\none,many\n')
+    result = hemicycle('dataset', 'import', str(wrong), '--pattern', 'pipeline')
+    assert result.exit_code == 2 and 'row 2, max_iterations' in result.stderr
+    assert hemicycle('dataset', 'remove', 'sums').exit_code == 0
+    assert hemicycle('dataset', 'show', 'sums').exit_code == 2
+
+
+def test_a_scorer_of_ones_own_comes_from_a_folder_of_patterns(hemicycle: Hemicycle, tmp_path: Path) -> None:
+    own, file = tmp_path / 'own', tmp_path / 'loaves.yaml'
+    own.mkdir()
+    (own / 'mine.py').write_text(
+        'from hemicycle import scorer\n\n@scorer\ndef tea(run, case):\n    return case.id == "tea"\n'
+    )
+    scorer = '{name: clean, kind: python, settings: {function: "mine:tea"}}'
+    file.write_text(QUICK.replace('{name: clean, kind: status, settings: {caveat: false}}', scorer))
+    run = ('experiment', 'run', str(file), '--yes', '--pace', '0')
+    refused = hemicycle(*run)
+    assert refused.exit_code == 2 and "there is no scorer 'mine:tea'" in refused.stderr
+    result = hemicycle(*run, '--patterns', str(own))
+    assert result.exit_code == 0 and 'as it is: clean 1 in 1 run' in result.stdout, result.output

@@ -36,7 +36,7 @@ class Function:
     call: Callable[..., Any]
     least: int
     most: int
-    says: str
+    takes: str
     """How it is called, and what it gives."""
     deep: bool = False
     """Whether it looks inside the items of a list, as a comparison of records does."""
@@ -122,10 +122,10 @@ def _shorten(value: Any) -> str:
 
 def _join(values: Any, separator: Any = ', ') -> str:
     texts = [to_text(value) for value in require_list(values)]
-    separator = _text(separator, 'join')
-    if sum(map(len, texts)) + len(separator) * len(texts) > MAX_JOINED:
+    between = _text(separator, 'join')
+    if sum(map(len, texts)) + len(between) * len(texts) > MAX_JOINED:
         raise EvaluationError('the text would be too long')
-    return separator.join(texts)
+    return between.join(texts)
 
 
 def _absolute(value: Any) -> Any:

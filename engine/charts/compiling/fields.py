@@ -224,7 +224,7 @@ class FieldTypes:
                 item: Any = (
                     Any if field.items is None else self._kind(field.items, (*path, 'items'), is_list=False)
                 )
-                return list[item] if is_list else tuple[item, ...]  # type: ignore[valid-type]
+                return list[item] if is_list else tuple[item, ...]
             case 'object' if field.properties is not None:
                 return self.model('Object', field.properties, (*path, 'properties'), ChartRecord)
             case 'object':

@@ -1,4 +1,4 @@
-"""Backups: the database, the files of all runs and charts in one archive, written while a server works.
+"""Backups: the database, the files of runs, and charts in one archive, written while a server works.
 
 SQLite's online backup copies the database first, and the files follow. An object is written before the step
 that refers to it, so every object that the copy refers to is included. Agents' working folders are left out:

@@ -47,7 +47,7 @@ def register(backend: Backend) -> None:
                 )
                 text_link(traffic_path(pattern_class.name), 'Traffic: all runs on one diagram', 'small')
                 text_link(chart_path(pattern_class.name), 'Text: the chart as a file', 'small')
-            earlier_version(pattern_class, version)
+            earlier_version(backend().catalog, pattern_class)
             launcher = LaunchForm(backend, pattern_class, version=version)
             query, fields = request.query_params, pattern_class.Parameters.model_fields
             texts = [name for name, field in fields.items() if field.annotation is str]

@@ -6,13 +6,12 @@ from engine.experiments.answer.words import figures, plain
 from engine.experiments.datasets import (
     Case,
     ImportedCases,
-    TableProblem,
     case_of,
     export_csv,
     export_json_lines,
     import_cases,
 )
-from engine.experiments.files import SAMPLE, ExperimentFile, read_experiment
+from engine.experiments.files import SAMPLE, read_experiment
 from engine.experiments.library import DatasetInfo, UnknownDataset
 from engine.experiments.marking import Agreement, Pairing
 from engine.experiments.planning import Plan, change_between, launch_of
@@ -42,7 +41,6 @@ __all__ = [
     'DatasetInfo',
     'Direction',
     'Experiment',
-    'ExperimentFile',
     'ImportedCases',
     'Mark',
     'Pairing',
@@ -53,7 +51,6 @@ __all__ = [
     'Score',
     'Scorer',
     'ScorerSpec',
-    'TableProblem',
     'TrendPoint',
     'UnknownDataset',
     'UnknownExperiment',

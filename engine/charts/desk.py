@@ -97,5 +97,5 @@ def _agents(view: View) -> list[str]:
 def _step(step: Transition) -> str:
     event, reason = step.event, step.event.data.get('error') or step.event.data.get('unfit') or ''
     where = f' in {event.at}' if event.at else ''
-    told = f': {shorten(reason)}' if reason else ''
-    return f'{step.seq}. {event.name}{where}{told} → {", ".join(step.active)}'
+    problem = f': {shorten(reason)}' if reason else ''
+    return f'{step.seq}. {event.name}{where}{problem} → {", ".join(step.active)}'

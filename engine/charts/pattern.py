@@ -253,22 +253,22 @@ class _Loader:
                 plan: Plan = members['plan']
                 run = plan.build(Pattern())
                 members |= {'states': plan.states(run, {}), 'transitions': plan.edges(run, {})}
-            made: type[ChartPattern] = type('Chart', (ChartPattern,), members)
-            self._check_samples(made)
+            chart: type[ChartPattern] = type('Chart', (ChartPattern,), members)
+            self._check_samples(chart)
         except PatternError as error:
             self._problems.add(self._line(error.where, members['source']), error.problem)
         except EvaluationError as error:
             self._note(('states',), f'the chart cannot be drawn with default parameters: {error}')
         self._problems.stop_if_any()
-        return made
+        return chart
 
-    def _check_samples(self, made: type[ChartPattern]) -> None:
+    def _check_samples(self, chart: type[ChartPattern]) -> None:
         """Note what is wrong with scenarios and stubs: with their values, and with what agents say."""
-        self._check_stubs(made.sample(), self._file.stubs, ('stubs',))
+        self._check_stubs(chart.sample(), self._file.stubs, ('stubs',))
         for number, scenario in enumerate(self._file.scenarios):
             at = ('scenarios', number)
             try:
-                workflow = made(made.parse(scenario.parameters))
+                workflow = chart(chart.parse(scenario.parameters))
                 self._check_stubs(workflow, scenario.stubs, (*at, 'stubs'))
             except InvalidInput as error:
                 for field, problem in error.problems.items():

@@ -106,7 +106,7 @@ class Desk:
         """Return the evidence of a run that has ended; `other` is the cell it is compared with."""
         run = cell.run
         reads_steps = any(scorer.reads_steps for scorer in scorers.values())
-        beside = await self.evidence(other, case, {}) if other else None
+        other_evidence = await self.evidence(other, case, {}) if other else None
         return Evidence(
             case=case,
             info=await self.host.info(run),
@@ -116,7 +116,7 @@ class Desk:
             cell=cell.id,
             key=f'{cell.id}{self.experiment.digest}',
             private=self.experiment.base.private,
-            other=beside,
+            other=other_evidence,
             is_first=cell.variant == self.experiment.variants[0].name,
             marks=marks,
         )

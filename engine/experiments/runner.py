@@ -263,15 +263,15 @@ class Runner:
                 scores = await score_run(self._scorers, evidence)
             except UnknownRun as error:
                 scores = {name: Score(reason=str(error)) for name in self._scorers}
-        judged = [await self._host.info(run) for score in scores.values() for run in score.runs]
-        costs = [info.usage.cost for info in judged]
+        judge_runs = [await self._host.info(run) for score in scores.values() for run in score.runs]
+        costs = [info.usage.cost for info in judge_runs]
         scored = await self._write(
             replace(
                 cell,
                 state='scored',
                 scores=scores,
                 scored_by=self.experiment.digest,
-                judge_tokens=sum(info.usage.total for info in judged),
+                judge_tokens=sum(info.usage.total for info in judge_runs),
                 judge_dollars=None if None in costs else sum(cost or 0.0 for cost in costs),
             )
         )

@@ -1,4 +1,4 @@
-"""An experiment whose server is killed three times: no run is repeated or lost, and its answer is right."""
+"""An experiment whose server is killed three times: no run is repeated or lost, the answer is right."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Client:
         return answer.json()
 
     def cells(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.read(f'experiments/{self.experiment}/cells')['cells']
-        return found
+        cells: list[dict[str, Any]] = self.read(f'experiments/{self.experiment}/cells')['cells']
+        return cells
 
     def has_scored(self, goal: int) -> bool:
         return sum(cell['state'] == 'scored' for cell in self.cells()) >= goal

@@ -34,7 +34,7 @@ class ChangeEdge(EdgeEdit):
         if self.new_trigger is not None:
             changes['on'] = self.new_trigger
         if self.new_dest is not None:
-            outline.state(self.new_dest, 'new_dest')
+            outline.find(self.new_dest, 'new_dest')
             if edge.scope and (self.new_dest == edge.scope or not is_within(self.new_dest, edge.scope)):
                 raise InvalidInput(
                     {'new_dest': f'it is declared in {edge.scope!r}, and can only lead to states in it'}
@@ -76,7 +76,7 @@ class SetKey(ChartEdit):
             Keys(outline.document, agent, ('role',)).set('role', self.value)
         elif self.state and is_empty(body):
             if self.value is not None:
-                outline.document.fill(outline.states[self.state].key, body, {key: self.value})
+                outline.document.fill(outline.state(self.state).key, body, {key: self.value})
         else:
             keys = keys_of(outline, self.state)
             if key not in keys.order:

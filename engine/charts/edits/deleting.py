@@ -11,7 +11,7 @@ import yaml
 from engine.charts.edits.base import ChartEdit, EdgeEdit
 from engine.charts.edits.document import Document
 from engine.charts.edits.mentions import mentions
-from engine.charts.edits.outline import EdgeText, Outline, pair_at, pairs_of, scalars, value_at
+from engine.charts.edits.outline import EdgeText, Outline, Pair, pair_at, pairs_of, scalars, value_at
 from engine.errors import InvalidInput
 from engine.records import StatePath, is_within
 from engine.records.shape import parent_of
@@ -34,21 +34,21 @@ class DeleteState(ChartEdit):
         """Delete it; the state that something begins in has to stay."""
         state = outline.state(self.state)
         around = parent_of(self.state)
-        if state.key.value in [name.value for name in scalars(value_at(outline.body(around), 'initial'))]:
+        if state.name.value in [name.value for name in scalars(value_at(outline.body(around), 'initial'))]:
             begins = repr(str(around)) if around else 'the run'
             raise InvalidInput({'state': f'{begins} begins in it: let it begin in another state first'})
         if len(state.around.value) == 1:
             raise InvalidInput({'state': 'it is the only state there'})
         delete_key(outline.document, state.around_key, state.around, state.key)
-        removed: dict[StatePath, set[int]] = defaultdict(set)
+        removed: dict[Pair, set[int]] = defaultdict(set)
         for edge, left in self._edges(outline):
             named = value_at(edge.body, 'from')
             if isinstance(named, yaml.SequenceNode) and len(left) < len(named.value):
                 outline.document.delete(named, left)
             else:
-                removed[edge.scope].add(edge.index)
-        for scope, indices in removed.items():
-            delete_edges(outline, scope, indices)
+                removed[edge.edges].add(edge.index)
+        for edges, indices in removed.items():
+            delete_edges(outline.document, edges, indices)
         for holder_key, holder, key in self._stubs(outline):
             delete_key(outline.document, holder_key, holder, key)
 
@@ -116,18 +116,17 @@ class DeleteEdge(EdgeEdit):
         if isinstance(named, yaml.SequenceNode) and len(sources) > 1:
             outline.document.delete(named, {sources.index(self.source)})
         else:
-            delete_edges(outline, edge.scope, {edge.index})
+            delete_edges(outline.document, edge.edges, {edge.index})
 
 
-def delete_edges(outline: Outline, scope: StatePath, indices: Collection[int]) -> None:
-    """Delete transitions from the list of a scope."""
-    key, edges = pair_at(outline.body(scope), 'transitions') or (None, None)
-    if not isinstance(edges, yaml.SequenceNode) or key is None:
-        return
-    if len(indices) < len(edges.value):
-        outline.document.delete(edges, indices)
+def delete_edges(document: Document, edges: Pair, indices: Collection[int]) -> None:
+    """Delete transitions from a list."""
+    key, items = edges
+    assert isinstance(items, yaml.SequenceNode)
+    if len(indices) < len(items.value):
+        document.delete(items, indices)
     else:
-        outline.document.empty(key, edges)
+        document.empty(key, items)
 
 
 def delete_key(document: Document, holder_key: yaml.Node, holder: yaml.MappingNode, key: yaml.Node) -> None:

@@ -56,14 +56,14 @@ def add_signal(request: ModelRequest, text: str) -> str:
 
 def _write_chart(request: ModelRequest, topic: Topic) -> Turn:
     """Answer with the chart that is to be changed as it is, or with the example under another name."""
-    asked = [message.text for message in request.messages if message.role == 'user']
-    if changed := CHART.search(asked[0]):
+    prompts = [message.text for message in request.messages if message.role == 'user']
+    if changed := CHART.search(prompts[0]):
         text = changed[1]
     else:
         words = re.findall('[a-z][a-z0-9]*', topic.subject.lower())[:4] or ['filler']
-        number = f'-{request.hints.visit}' if TAKEN in asked[-1] else ''
+        number = f'-{request.hints.visit}' if TAKEN in prompts[-1] else ''
         name = f'{"-".join(words)[:40].rstrip("-")}{number}'
-        text = re.sub('^chart: .*', f'chart: {name}', EXAMPLE.findall(asked[0])[-1])
+        text = re.sub('^chart: .*', f'chart: {name}', EXAMPLE.findall(prompts[0])[-1])
     return Turn(text=f'{FILLER}\n\n```yaml\n{text}\n```')
 
 

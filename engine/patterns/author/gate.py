@@ -1,6 +1,6 @@
-"""The gate: what is wrong with a draft of a chart file, found without running it. The text is not trusted.
+"""The gate: what is wrong with a draft of a chart file, found without running it.
 
-All of this blocks: call it in a thread.
+The text is not trusted. All of this blocks: call it in a thread.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Checked:
     @property
     def sound(self) -> bool:
         """Whether nothing serious was found."""
-        return not any(found.is_serious for found in self.findings)
+        return not any(finding.is_serious for finding in self.findings)
 
 
 def check(text: str, gate: Gate) -> Checked:
@@ -67,14 +67,14 @@ def check(text: str, gate: Gate) -> Checked:
     means = Means(models=gate.models, tools=gate.tools)
     rehearsal = rehearse(workflow, seconds=0, means=means)
     most = rehearsal.cost.most
-    found = [
+    findings = [
         *_foreign_tools(pattern, gate),
         *(_located(finding, pattern.source) for finding in _own(rehearsal.findings, workflow)),
         *_endless(rehearsal.cost.unbounded, pattern.source),
         *_stub_problems(pattern, workflow),
     ]
     return Checked(
-        findings=tuple(found),
+        findings=tuple(findings),
         chart=pattern.name,
         worst=Worst(
             calls=most.calls,
@@ -96,7 +96,7 @@ def simulate(text: str) -> tuple[tuple[Found, ...], str]:
     plays = [
         (item.title, item.parameters, item.stubs or pattern.file.stubs) for item in pattern.file.scenarios
     ]
-    found: list[Found] = []
+    findings: list[Found] = []
     endings: dict[str, int] = {}
     for title, parameters, stubs in plays[:MAX_PLAYS] or [('', {}, pattern.file.stubs)]:
         ending, problem = _play(pattern, parameters, stubs)
@@ -104,11 +104,11 @@ def simulate(text: str) -> tuple[tuple[Found, ...], str]:
         if problem:
             of = f' of the scenario {title!r}' if title else ''
             line = pattern.source.lines.get('scenarios' if title else 'stubs', 0)
-            found.append(Found(line=line, text=f'with the stubs{of}, {problem}'))
+            findings.append(Found(line=line, text=f'with the stubs{of}, {problem}'))
     times = {
         ending: f'{ending} ({count} times)' if count > 1 else ending for ending, count in endings.items()
     }
-    return tuple(found), '; '.join(times.values())
+    return tuple(findings), '; '.join(times.values())
 
 
 def _play(

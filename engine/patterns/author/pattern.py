@@ -35,7 +35,7 @@ class Author(Pattern):
     Parameters = AuthorParameters
     Memory = AuthorMemory
     family = 'Single agent with tools'
-    suits = ('workflow', 'chart', 'pattern', 'agents', 'automate', 'process', 'steps')
+    suits = ('workflow', 'chart', 'agents', 'automate', 'writers', 'rounds')
     initial = 'reading'
     answer = 'answer'
     caveat = 'caveat'
@@ -181,9 +181,9 @@ class Author(Pattern):
 
     def store_trial(self, memory: AuthorMemory, event: Event) -> None:
         """Store how its simulated runs ended."""
-        draft, found = memory.drafts[-1], tuple(map(Found.model_validate, event.data['findings']))
+        draft, findings = memory.drafts[-1], tuple(map(Found.model_validate, event.data['findings']))
         memory.drafts[-1] = draft.model_copy(
-            update={'findings': (*draft.findings, *found), 'tried': event.data['tried']}
+            update={'findings': (*draft.findings, *findings), 'tried': event.data['tried']}
         )
         memory.sound = memory.drafts[-1].sound
 
@@ -222,9 +222,9 @@ class Author(Pattern):
     def note_failure(self, memory: AuthorMemory, event: Event) -> None:
         """Say why there is no chart: what failed, or what is still wrong."""
         problem = event.data.get('error') or event.data.get('unfit')
-        found = memory.drafts[-1].serious if memory.drafts else []
-        more = f' and {len(found) - MAX_IN_CAVEAT} more' if len(found) > MAX_IN_CAVEAT else ''
-        still = f'still wrong: {"; ".join(found[:MAX_IN_CAVEAT])}{more}' if found else ''
+        problems = memory.drafts[-1].serious if memory.drafts else []
+        more = f' and {len(problems) - MAX_IN_CAVEAT} more' if len(problems) > MAX_IN_CAVEAT else ''
+        still = f'still wrong: {"; ".join(problems[:MAX_IN_CAVEAT])}{more}' if problems else ''
         memory.caveat = str(problem or still or f'{event.at} {event.name}')
 
     def _add(self, memory: AuthorMemory, draft: ChartDraft) -> None:

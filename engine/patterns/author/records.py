@@ -69,7 +69,7 @@ class ChartDraft(FrozenModel):
     @property
     def serious(self) -> list[str]:
         """The findings for which it is sent back, each with its line."""
-        return [found.sentence for found in self.findings if found.is_serious]
+        return [finding.sentence for finding in self.findings if finding.is_serious]
 
 
 class AuthorMemory(Memory):

@@ -26,8 +26,8 @@ def read_answer(answer: str) -> tuple[str, str]:
     if not blocks:
         return answer.strip() + '\n', ''
     last = blocks[-1]
-    beside = f'{answer[: last.start()].strip()}\n{answer[last.end() :].strip()}'.strip()
-    return last[1], beside
+    remarks = f'{answer[: last.start()].strip()}\n{answer[last.end() :].strip()}'.strip()
+    return last[1], remarks
 
 
 async def read_task(memory: AuthorMemory, activity: Activity) -> dict[str, Any]:
@@ -79,8 +79,8 @@ async def check_draft(memory: AuthorMemory, activity: Activity) -> dict[str, Any
     checked = await asyncio.to_thread(check, memory.drafts[-1].text, gate)
     desk = _desk(activity)
     if checked.chart and (problem := await desk.objection(checked.chart, memory.base_version)):
-        found = Found(line=1, text=f'`chart`: {problem}')
-        checked = Checked(findings=(found, *checked.findings), chart=checked.chart, worst=checked.worst)
+        finding = Found(line=1, text=f'`chart`: {problem}')
+        checked = Checked(findings=(finding, *checked.findings), chart=checked.chart, worst=checked.worst)
     return {**to_jsonable(checked), 'sound': checked.sound}
 
 

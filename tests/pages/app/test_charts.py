@@ -233,7 +233,7 @@ async def test_the_example_runs_with_its_own_answers(pages, conductor):
     await pages.open('/launch/toast')
     click(pages, 'Samples')
     click(pages, 'A toast')
-    await see(pages, 'Stubs answer instead of models.', 'For: writer, critic.', retries=30)
+    await see(pages, 'Stubs answer instead of models.', 'for: writer, critic.', retries=30)
     click(pages, 'Run')
     await see(pages, 'Here is run', retries=30)
     (info,) = (await conductor.runs(RunQuery())).runs

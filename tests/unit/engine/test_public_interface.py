@@ -19,8 +19,8 @@ FOR_PROGRAMS = {
         ' run_collaborative_task scorer stage tool'
     ),
     'engine.patterns': (
-        'ACTIONS Agent Ballot BlogOrchestratorAgent BurnDown Candidate Choice CodeReview CollaborationResult'
-        ' CollaborationState Comment Conflict Consensus Debate DelegatedTask Draft DynamicAgent'
+        'ACTIONS Agent Ballot BlogOrchestratorAgent BurnDown Candidate ChartDraft Choice CodeReview'
+        ' CollaborationResult CollaborationState Comment Conflict Consensus Debate DelegatedTask Draft DynamicAgent'
         ' Escalation GATE_TITLES Level LineComment MessageType Phase PhaseBudget Position Ranking Report'
         ' Review RunStatus Stage StepStatus Suite SupervisorPlan TRIGGERS TaskResult TaskStatus Triage'
         ' Utterance Verdict VerificationResult Version audit_trail burn_down execute_plan open_points'

@@ -111,9 +111,9 @@ def resume(
     """Go on with a paused or interrupted experiment, and show the answer."""
 
     async def work(conductor: Conductor) -> ExperimentResult:
-        found = await _find(conductor, name)
-        _check_variant(found, variant)
-        return await _follow(conductor, await conductor.experiments.resume(found.id), session)
+        stored = await _find(conductor, name)
+        _check_variant(stored, variant)
+        return await _follow(conductor, await conductor.experiments.resume(stored.id), session)
 
     _end(with_conductor(session, work), session, fail_under, variant, junit)
 
@@ -121,15 +121,15 @@ def resume(
 @with_session('as_json', 'database', 'server')
 def list_experiments(*, session: Session) -> None:
     """List the experiments, newest first."""
-    found = with_conductor(session, lambda conductor: conductor.experiments.list())
-    for item in found:
+    stored = with_conductor(session, lambda conductor: conductor.experiments.list())
+    for item in stored:
         if session.as_json:
             _print_json(item)
             continue
         names = ', '.join(variant.name for variant in item.variants)
         why = f' ({item.reason})' if item.reason else ''
         typer.echo(strip_control(f'{item.id}  {item.state}{why}  {item.name}: {names}'))
-    if not found and not session.as_json:
+    if not stored and not session.as_json:
         typer.echo('there are no experiments')
 
 
@@ -158,7 +158,7 @@ def show(
 @with_session('database', 'server')
 def pause(name: Name, *, session: Session) -> None:
     """Start no more runs of an experiment; those under way go on."""
-    _steer(session, name, lambda conductor, found: conductor.experiments.pause(found))
+    _steer(session, name, lambda conductor, stored: conductor.experiments.pause(stored))
 
 
 @with_session('database', 'server')
@@ -169,7 +169,7 @@ def cancel(
     session: Session,
 ) -> None:
     """Stop an experiment, and cancel its runs that are under way."""
-    _steer(session, name, lambda conductor, found: conductor.experiments.cancel(found, reason))
+    _steer(session, name, lambda conductor, stored: conductor.experiments.cancel(stored, reason))
 
 
 @with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'server')
@@ -185,8 +185,8 @@ def rescore(
     scorers = read_experiment(file).experiment.scorers if file else None
 
     async def work(conductor: Conductor) -> ExperimentResult:
-        found = await _find(conductor, name)
-        return await _follow(conductor, await conductor.experiments.rescore(found.id, scorers), session)
+        stored = await _find(conductor, name)
+        return await _follow(conductor, await conductor.experiments.rescore(stored.id, scorers), session)
 
     _end(with_conductor(session, work), session)
 
@@ -207,8 +207,8 @@ def mark(  # noqa: PLR0913  (the options)
 ) -> None:
     """Say what you think of a run of an experiment, alone or compared with another."""
 
-    def work(conductor: Conductor, found: str) -> Awaitable[object]:
-        return conductor.experiments.mark(found, cell, over=over, value=value, comment=comment)
+    def work(conductor: Conductor, stored: str) -> Awaitable[object]:
+        return conductor.experiments.mark(stored, cell, over=over, value=value, comment=comment)
 
     _steer(session, name, work)
 
@@ -240,7 +240,7 @@ def adopt(
 @with_session('database', 'server')
 def remove(name: Name, *, session: Session) -> None:
     """Remove an experiment that is over; its runs stay."""
-    _steer(session, name, lambda conductor, found: conductor.experiments.remove(found))
+    _steer(session, name, lambda conductor, stored: conductor.experiments.remove(stored))
 
 
 async def _follow(conductor: Conductor, experiment: Experiment, session: Session) -> ExperimentResult:
@@ -290,8 +290,8 @@ def _end(
 def _is_worse(result: ExperimentResult, limit: float, variant: str) -> bool:
     """Whether a variant's mean score is worse than it may be; one that was never scored is."""
     name = variant or result.experiment.variants[0].name
-    found = next(item for item in result.answer.variants if item.variant == name)
-    mean = found.scores[0].mean
+    stored = next(item for item in result.answer.variants if item.variant == name)
+    mean = stored.scores[0].mean
     if mean is None:
         return True
     return mean > limit if result.experiment.scorers[0].better == 'lower' else mean < limit

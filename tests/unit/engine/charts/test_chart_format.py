@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
-from engine import EventRefused, InvalidInput, LocalConductor, SimulatedClock
+from engine import Catalog, EventRefused, InvalidInput, LocalConductor, SimulatedClock
 from engine.charts import chart_schema, load_chart
 from engine.charts.compiling.scope import NAMES, READERS
 from engine.charts.format import ChartFile
@@ -243,3 +245,14 @@ def test_the_published_schema_accepts_what_is_read(path: Path) -> None:
 
 def test_every_name_is_described() -> None:
     assert NAMES.keys() == READERS.keys()
+
+
+async def test_the_guides_chart_plays_its_scenario_to_the_end() -> None:
+    guide = (Path(__file__).parents[4] / 'assets' / 'guide' / 'charts.md').read_text('utf-8')
+    (text,) = re.findall(r'^```yaml\n(chart: .*?)^```', guide, re.MULTILINE | re.DOTALL)
+    chart = load_chart(text, name='critique.chart.yaml')
+    (scenario,) = chart.file.scenarios
+    async with LocalConductor(catalog=replace(Catalog.load(), patterns={'critique': chart})) as conductor:
+        run = await complete_run(conductor, 'critique', scenario.parameters, stubs=scenario.stubs)
+        outcome = await conductor.result(run)
+    assert (outcome.status, outcome.answer) == ('done', 'To Ada and her engine.')

@@ -1,4 +1,4 @@
-"""Chart files from anyone: what could harm is refused by line, or stopped with a clear error when it runs."""
+"""Chart files from anyone: what could harm is refused by line, or stopped with a clear error."""
 
 from __future__ import annotations
 

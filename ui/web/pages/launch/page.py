@@ -48,7 +48,7 @@ def register(backend: Backend) -> None:
                 )
                 text_link(traffic_path(pattern_class.name), 'Traffic: all runs on one diagram', 'small')
                 text_link(chart_path(pattern_class.name), 'Text: the chart as a file', 'small')
-            earlier_version(pattern_class, version)
+            earlier_version(backend().catalog, pattern_class)
             default = await find_default(backend, pattern_class.name)
             launcher = LaunchForm(backend, pattern_class, version=version, default=default)
             query, fields = request.query_params, pattern_class.Parameters.model_fields

@@ -150,7 +150,7 @@ class EditorHead:
         theirs = await notify_errors(self._backend().charts.get(self._name))
         if theirs is None:
             return False
-        match await ask_conflict(theirs, view.checked):
+        match await ask_conflict(theirs, view.text.text):
             case Choice.OVERWRITE:
                 return await self._save(view, theirs.version)
             case Choice.TAKE:

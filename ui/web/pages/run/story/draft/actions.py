@@ -1,4 +1,4 @@
-"""What a person does with a draft: approve it, have it changed, edit it; and with the chart it became."""
+"""What a person does with a draft, and with the chart that it became."""
 
 from __future__ import annotations
 
@@ -99,9 +99,9 @@ class DraftActions:
 def _show_problems(editor: ChartText, draft: ChartDraft) -> None:
     """Mark what was found, and go to the first of it."""
     problems = [
-        TextProblem(line=found.line, text=as_sentence(found.text), level=found.level)
-        for found in draft.findings
-        if found.is_serious
+        TextProblem(line=finding.line, text=as_sentence(finding.text), level=finding.level)
+        for finding in draft.findings
+        if finding.is_serious
     ]
     editor.show_problems(problems)
     editor.go(problems[0]['line'] if problems else 1)

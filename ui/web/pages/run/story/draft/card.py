@@ -1,4 +1,4 @@
-"""The card of a drafted chart: what it costs, what was found on the way, how it differs, and what to do."""
+"""The card of a drafted chart: its cost, what was found on the way, how it differs, what to do."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ class DraftCard(Pane):
                 by = ', edited by a person' if draft.by == 'person' else ''
                 Text('h3', f'Draft {draft.number}{by}: {words.lower()}')
                 with Box('draft-findings', 'ul'):
-                    for found in draft.findings:
-                        with Box(f'level-{found.level}', 'li'):
-                            if found.line:
-                                Text('span', f'Line {found.line}', 'muted num')
-                            Text('span', as_sentence(found.text), dir='auto')
+                    for finding in draft.findings:
+                        with Box(f'level-{finding.level}', 'li'):
+                            if finding.line:
+                                Text('span', f'Line {finding.line}', 'muted num')
+                            Text('span', as_sentence(finding.text), dir='auto')

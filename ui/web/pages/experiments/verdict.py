@@ -62,7 +62,9 @@ class Verdict:
                 for variant, summary in zip(experiment.variants, answer.variants, strict=True):
                     with Box('verdict-line'):
                         self._draw_line(variant, summary, comparisons.get(variant.name), reach)
-                        self._draw_default(experiment, variant, is_default=variant.name == default)
+                        item = comparisons.get(variant.name)
+                        may_adopt = experiment.is_over and item and item.standing not in ('worse', 'nothing')
+                        self._draw_default(variant, default, may_adopt=bool(may_adopt))
 
     def _draw_line(
         self, variant: Variant, summary: VariantSummary, item: VariantComparison | None, reach: float
@@ -87,14 +89,12 @@ class Verdict:
         with Box(tag='span'):
             Text('span', word, f'pill {kind}')
 
-    def _draw_default(self, experiment: Experiment, variant: Variant, *, is_default: bool) -> None:
+    def _draw_default(self, variant: Variant, default: str, *, may_adopt: bool) -> None:
         """Draw a variant's last cell: that it is the default, or the way to make it that."""
         with Box('verdict-default', 'span'):
-            if is_default:
+            if variant.name == default:
                 Text('span', 'Default', 'chip strong', title='The launch form of the pattern starts from it')
-            elif (
-                experiment.is_over and variant.change.keys() - {'stubs'} and is_permitted('experiments.adopt')
-            ):
+            elif may_adopt and variant.change.keys() - {'stubs'} and is_permitted('experiments.adopt'):
                 adopt = button('Make default', kind='small', aria_label=f'Make default: {variant.name}')
                 adopt.on('click', lambda: self._on_adopt(variant))
 

@@ -7,13 +7,12 @@ from engine.experiments.answer.words import figures, plain
 from engine.experiments.datasets import (
     Case,
     ImportedCases,
-    TableProblem,
     case_of,
     export_csv,
     export_json_lines,
     import_cases,
 )
-from engine.experiments.files import SAMPLE, ExperimentFile, read_experiment
+from engine.experiments.files import SAMPLE, read_experiment
 from engine.experiments.library import DatasetInfo, UnknownDataset
 from engine.experiments.marking import Agreement, Pairing
 from engine.experiments.planning import Plan, change_between, launch_of
@@ -43,7 +42,6 @@ __all__ = [
     'DatasetInfo',
     'Direction',
     'Experiment',
-    'ExperimentFile',
     'ImportedCases',
     'LaunchDefault',
     'Mark',
@@ -56,7 +54,6 @@ __all__ = [
     'Score',
     'Scorer',
     'ScorerSpec',
-    'TableProblem',
     'TrendPoint',
     'UnknownDataset',
     'UnknownExperiment',

@@ -163,8 +163,8 @@ class Experiments:
 
     async def paths(self, experiment: str) -> PathAnswer:
         """Return where the paths of variants part. Raises `UnknownExperiment`."""
-        found = await self.get(experiment)
-        return await read_paths(self._host.journal, found, await self._store.cells.list(about=experiment))
+        stored = await self.get(experiment)
+        return await read_paths(self._host.journal, stored, await self._store.cells.list(about=experiment))
 
     async def trend(self, experiment: str) -> Sequence[TrendPoint]:
         """Return the scores of versions of its workflow, the oldest first. Raises `UnknownExperiment`."""

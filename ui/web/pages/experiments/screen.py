@@ -149,6 +149,6 @@ class ExperimentScreen:
                 await self._paths.show(self._table.cursor)
             case 'Cost & time' if self._answer:
                 self._spending.show(self._answer)
-                await self._spending.load()
+                await self._spending.load(self._table.cursor)
             case 'Setup':
                 await self._setup.show(self._experiment)

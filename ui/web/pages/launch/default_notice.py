@@ -1,4 +1,4 @@
-"""DefaultNotice: says that the form starts from a variant that an experiment has found, and leads there."""
+"""DefaultNotice: says from which variant of an experiment the form starts, and leads there."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from engine.errors import EngineError, EntryChanged, EventRefused, InvalidInput, JournalError, UnknownRun
+from engine.experiments.adoption import Adoption, LaunchDefault
 from engine.experiments.answer import find_answer
 from engine.experiments.answer.path_records import PathAnswer
 from engine.experiments.answer.records import Answer, TrendPoint
@@ -67,6 +68,7 @@ class Experiments:
         self._host, self._check, self._bound, self._is_alive = host, check, bound, is_alive
         self._store = ExperimentStore(host.journal.documents)
         self.datasets = Library(host.journal.documents, host.catalog, host.clock)
+        self._adoption = Adoption(host.journal.documents, host.clock)
         self._marking = Marking(host, self._store, self.datasets)
         self._runners: dict[str, asyncio.Task[None]] = {}
         """The experiments that run in this process."""
@@ -238,6 +240,30 @@ class Experiments:
     async def to_mark(self, experiment: str, limit: int = 10) -> Sequence[Pairing]:
         """Return runs that the caller has not marked, without their variants. Raises `UnknownExperiment`."""
         return await self._marking.to_mark(await self.get(experiment), limit)
+
+    async def defaults(self) -> Sequence[LaunchDefault]:
+        """Return the variants that are defaults, of experiments that may be seen."""
+        seen = {item.id for item in await self.list()}
+        return [item for item in await self._adoption.list() if item.experiment in seen]
+
+    async def adopt(self, experiment: str, variant: str) -> LaunchDefault:
+        """Make a variant what the launch form of its pattern starts from.
+
+        Raises:
+            UnknownExperiment
+            InvalidInput: there is no such variant, or it would change nothing.
+        """
+        adopted = await self.get(experiment)
+        try:
+            cases = await self.datasets.cases(adopted.dataset, adopted.version)
+        except UnknownDataset:
+            cases = []
+        given = set.intersection(*(set(case.parameters) for case in cases)) if cases else set()
+        return await self._adoption.adopt(adopted, variant, given)
+
+    async def reset_default(self, pattern: str) -> None:
+        """Have the launch form of a pattern start from its own defaults again. Raises `NoLaunchDefault`."""
+        await self._adoption.remove(pattern)
 
     async def agreement(self, experiment: str) -> Sequence[Agreement]:
         """Return how far each scorer agrees with people's marks. Raises `UnknownExperiment`."""

@@ -214,6 +214,30 @@ def mark(  # noqa: PLR0913  (the options)
 
 
 @with_session('database', 'server')
+def adopt(
+    name: Name,
+    variant: Annotated[str, typer.Argument(metavar='VARIANT', help='The name of the variant.')] = '',
+    reset: Annotated[
+        bool, typer.Option('--reset', help="Start from the pattern's own defaults again instead.")
+    ] = False,
+    *,
+    session: Session,
+) -> None:
+    """Make a variant what the launch form of its pattern starts from."""
+    if not variant and not reset:
+        raise InvalidInput({'VARIANT': 'name the variant, or give --reset'})
+
+    async def work(conductor: Conductor) -> None:
+        experiment = await _find(conductor, name)
+        if reset:
+            await conductor.experiments.reset_default(experiment.base.pattern)
+        else:
+            await conductor.experiments.adopt(experiment.id, variant)
+
+    with_conductor(session, work)
+
+
+@with_session('database', 'server')
 def remove(name: Name, *, session: Session) -> None:
     """Remove an experiment that is over; its runs stay."""
     _steer(session, name, lambda conductor, stored: conductor.experiments.remove(stored))

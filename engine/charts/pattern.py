@@ -23,12 +23,12 @@ from engine.charts.reading import Place, Problems, Tree, read_chart
 from engine.charts.source import ChartSource
 from engine.configuration.code_version import digest_of
 from engine.errors import InvalidInput, PatternError
-from engine.expressions.compiler import Evaluation, Part
-from engine.expressions.expression import compute
-from engine.expressions.values import EvaluationError, require_list
 from engine.records import Event, StatePath
 from engine.records.shape import ancestry
 from engine.runtime.stubs import agent_names, check_stubs
+from engine.statechart.expressions.compiler import Evaluation, Part
+from engine.statechart.expressions.expression import compute
+from engine.statechart.expressions.values import EvaluationError, require_list
 from engine.statechart.pattern import Pattern
 from engine.statechart.shape_builder import walk
 

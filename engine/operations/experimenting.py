@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from pydantic import Field
 
-from engine.experiments.adoption import LaunchDefault
-from engine.experiments.answer.path_records import PathAnswer
-from engine.experiments.answer.records import Answer, TrendPoint
-from engine.experiments.datasets import MAX_CASES, Case, ImportedCases
-from engine.experiments.experiments import CellPage
-from engine.experiments.library import DatasetInfo
-from engine.experiments.marking import Agreement, Pairing
-from engine.experiments.planning import Plan
-from engine.experiments.records import Cell, Experiment, Mark, ScorerSpec
 from engine.host.clock import Clock
+from engine.operations.experiments.adoption import LaunchDefault
+from engine.operations.experiments.answer.path_records import PathAnswer
+from engine.operations.experiments.answer.records import Answer, TrendPoint
+from engine.operations.experiments.datasets import MAX_CASES, Case, ImportedCases
+from engine.operations.experiments.experiments import CellPage
+from engine.operations.experiments.library import DatasetInfo
+from engine.operations.experiments.marking import Agreement, Pairing
+from engine.operations.experiments.planning import Plan
+from engine.operations.experiments.records import Cell, Experiment, Mark, ScorerSpec
 from engine.operations.table import Role, operation
 
 if TYPE_CHECKING:

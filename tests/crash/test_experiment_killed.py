@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from engine.experiments import SAMPLE, read_experiment
+from engine.operations.experiments import SAMPLE, read_experiment
 from tests.crash.test_schedule_killed import serving
 from tests.support.cli import Hemicycle, json_lines, line, until
 from ui.api.wire import dump

@@ -42,7 +42,7 @@ from engine.errors import (
     UnknownStep,
     WorkspaceError,
 )
-from engine.experiments import NoLaunchDefault, UnknownDataset, UnknownExperiment
+from engine.operations.experiments import NoLaunchDefault, UnknownDataset, UnknownExperiment
 from ui.app.services.inbox import QuestionClosed, UnknownQuestion
 from ui.app.services.notifications import UnknownDestination, UnknownMessage
 from ui.app.services.schedules import BadSignature, UnknownSchedule, UnknownTrigger

@@ -17,9 +17,9 @@ from engine.charts.compiling.templates import is_template
 from engine.charts.format import Edge, State
 from engine.charts.reading import Place
 from engine.errors import PatternError
-from engine.expressions.compiler import Part
-from engine.expressions.expression import Expression, compute
-from engine.expressions.values import require_list
+from engine.statechart.expressions.compiler import Part
+from engine.statechart.expressions.expression import Expression, compute
+from engine.statechart.expressions.values import require_list
 from engine.statechart.pattern import Pattern
 from engine.statechart.validation import RESERVED_TRIGGERS
 

@@ -6,8 +6,8 @@ import pytest
 from nicegui.testing import User
 
 from engine import InvalidInput, LocalConductor
-from engine.experiments import Variant
-from engine.experiments.adoption import Adoption, NoLaunchDefault
+from engine.operations.experiments import Variant
+from engine.operations.experiments.adoption import Adoption, NoLaunchDefault
 from tests.pages.experiments.conftest import LOAVES
 from tests.support.pages.clicks import answer, click, control, press_labelled, see
 

@@ -4,7 +4,7 @@ import pytest
 from nicegui.testing import User
 
 from engine import LocalConductor
-from engine.experiments import KINDS, Experiment
+from engine.operations.experiments import KINDS, Experiment
 from tests.support.harness import complete_run
 from tests.support.pages.clicks import answer, click, enter, see
 from ui.web.pages.experiments.new.scorers import form_values, read_settings, settings_model

@@ -12,8 +12,8 @@ import typer
 from rich.progress import Progress
 
 from engine import Conductor, InvalidInput
-from engine.experiments import SAMPLE, Experiment, read_experiment
 from engine.operations import ExperimentResult, result_of
+from engine.operations.experiments import SAMPLE, Experiment, read_experiment
 from ui.cli.conductors import open_conductor
 from ui.cli.exit_codes import ExitCode
 from ui.cli.output.experiment_report import junit_of, plan_lines, result_lines

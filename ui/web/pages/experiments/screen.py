@@ -7,7 +7,7 @@ import time
 from nicegui import ui
 
 from engine import EngineError
-from engine.experiments import Answer, Experiment, Variant
+from engine.operations.experiments import Answer, Experiment, Variant
 from ui.app.backend import Backend
 from ui.formatting.experiments.table import CellTable
 from ui.formatting.experiments.words import variant_words

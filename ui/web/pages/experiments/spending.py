@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from nicegui import ui
 
 from engine import EngineError
-from engine.experiments import Answer, Experiment, PathAnswer, TrendPoint, VariantSummary
+from engine.operations.experiments import Answer, Experiment, PathAnswer, TrendPoint, VariantSummary
 from ui.app.backend import Backend
 from ui.formatting.experiments.paths import state_times, time_words
 from ui.formatting.experiments.pictures import Point, front, pareto, trend_picture

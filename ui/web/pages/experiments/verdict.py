@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from nicegui import ui
 
-from engine.experiments import (
+from engine.operations.experiments import (
     Agreement,
     Answer,
     Experiment,

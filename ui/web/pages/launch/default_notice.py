@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine import EngineError
-from engine.experiments import LaunchDefault
+from engine.operations.experiments import LaunchDefault
 from ui.app.backend import Backend
 from ui.web.components.dialogs import notify_error
 from ui.web.components.theme import button, notice

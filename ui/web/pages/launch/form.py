@@ -12,8 +12,8 @@ from typing import Any
 from nicegui import app, ui
 
 from engine import Budget, Conductor, EngineError, InvalidInput, Pattern, Status
-from engine.experiments import LaunchDefault
 from engine.models.scripted import Sample
+from engine.operations.experiments import LaunchDefault
 from engine.records import Launch, RunInfo, RunQuery, Shape, Usage
 from ui.app.backend import Backend
 from ui.formatting.diagram.folding import fold_levels

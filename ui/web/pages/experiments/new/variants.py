@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import cast
 
 from engine import InvalidInput
-from engine.experiments import MAX_VARIANTS, Variant, change_between, launch_of
+from engine.operations.experiments import MAX_VARIANTS, Variant, change_between, launch_of
 from engine.records import Launch
 from ui.app.backend import Backend
 from ui.formatting.experiments.words import change_lines

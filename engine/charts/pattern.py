@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from engine.charts.format import NAME_RULES, ChartFile, Scenario
 from engine.charts.places import edge_sources, state_lines
 from engine.charts.reading import Place, Problems, Tree, read_chart
 from engine.charts.source import ChartSource
+from engine.configuration.code_version import digest_of
 from engine.errors import InvalidInput, PatternError
 from engine.expressions.compiler import Evaluation, Part
 from engine.expressions.expression import compute
@@ -191,7 +191,7 @@ class _Loader:
             reads=frozenset(language.reads),
             writes=frozenset(language.writes),
         )
-        digest = hashlib.sha256(self._text.encode(errors='replace')).hexdigest()[:12]
+        digest = digest_of(self._text.encode(errors='replace'))
         return {
             'name': file.chart,
             'version': digest,

@@ -80,14 +80,14 @@ class ChartPattern(Pattern, abstract=True):
             self.plan.on_retry.run(memory, self._evaluation({**values, **more}))
 
     @classmethod
-    def stubs_for(cls, scenario: Scenario | None = None) -> dict[str, list[Any]]:
+    def stubs_for(cls, scenario: Scenario | None = None) -> dict[str, tuple[Any, ...]]:
         """Return what the agents say in a scenario: by its stubs, or else the file's.
 
         Those of roles that nobody plays, with its parameters, are left out.
         """
         given = (scenario.stubs if scenario else None) or cls.file.stubs
         names = agent_names(cls.sample(scenario.parameters if scenario else None))
-        return {name: list(visits) for name, visits in given.items() if name in names}
+        return {name: tuple(visits) for name, visits in given.items() if name in names}
 
     def all_roles(self) -> list[Role]:
         """Return the chart's roles, in the file's order."""

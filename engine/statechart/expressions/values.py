@@ -17,13 +17,17 @@ CHARACTERS_PER_VALUE = 200
 """Number of characters of a string that count as one value."""
 
 
+OBJECTS = (dict, Mapping)
+"""Objects of JSON; nearly all are of the first class, which is recognized in no time."""
+
+
 class EvaluationError(Exception):
     """An expression that cannot be evaluated; `str(error)` says why."""
 
 
 def get_item(value: Any, key: Any) -> Any:
     """Return the value in a JSON value or a record at this key; None if there is none."""
-    if isinstance(value, Mapping):
+    if isinstance(value, OBJECTS):
         return value.get(key) if isinstance(key, str) else None
     if isinstance(value, BaseModel):
         return getattr(value, key, None) if key in type(value).model_fields else None

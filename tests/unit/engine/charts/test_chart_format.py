@@ -217,7 +217,7 @@ def test_stubs_of_a_role_that_nobody_plays_are_left_out() -> None:
         AGENT.replace('roles: {', 'roles: {cook: {}, ')
         + 'stubs: {cook: [Soup.], writer: [{title: A, points: 1}]}\n'
     )
-    assert load_chart(text).stubs_for() == {'writer': [{'title': 'A', 'points': 1}]}
+    assert load_chart(text).stubs_for() == {'writer': ({'title': 'A', 'points': 1},)}
 
 
 def test_several_mistakes_are_named_at_once() -> None:

@@ -1,5 +1,6 @@
 """Experiments: which variant of a workflow is better on a dataset, and whether that is true."""
 
+from engine.experiments.adoption import LaunchDefault, NoLaunchDefault
 from engine.experiments.answer.path_records import PathAnswer, PlaceStats, PlaceUse
 from engine.experiments.answer.records import Answer, TrendPoint, VariantComparison, VariantSummary
 from engine.experiments.answer.words import figures, plain
@@ -42,7 +43,9 @@ __all__ = [
     'Direction',
     'Experiment',
     'ImportedCases',
+    'LaunchDefault',
     'Mark',
+    'NoLaunchDefault',
     'Pairing',
     'PathAnswer',
     'PlaceStats',

@@ -12,13 +12,14 @@ from functools import partial
 from typing import Any
 
 from engine.errors import EngineError, EntryChanged, EventRefused, InvalidInput, JournalError, UnknownRun
+from engine.experiments.adoption import Adoption, LaunchDefault
 from engine.experiments.answer import find_answer
 from engine.experiments.answer.path_records import PathAnswer
 from engine.experiments.answer.records import Answer, TrendPoint
 from engine.experiments.host import Host
 from engine.experiments.library import Library, UnknownDataset
 from engine.experiments.marking import Agreement, Marking, Pairing
-from engine.experiments.outcomes import read_paths, read_trend
+from engine.experiments.outcomes import read_paths, read_regression, read_trend
 from engine.experiments.planning import Bound, Plan, PlannedRun, Planner, changes_since
 from engine.experiments.records import Cell, Experiment, Mark, ScorerSpec, UnknownExperiment
 from engine.experiments.runner import Runner, design_of, results_of
@@ -67,6 +68,7 @@ class Experiments:
         self._host, self._check, self._bound, self._is_alive = host, check, bound, is_alive
         self._store = ExperimentStore(host.journal.documents)
         self.datasets = Library(host.journal.documents, host.catalog, host.clock)
+        self._adoption = Adoption(host.journal.documents, host.clock)
         self._marking = Marking(host, self._store, self.datasets)
         self._runners: dict[str, asyncio.Task[None]] = {}
         """The experiments that run in this process."""
@@ -133,6 +135,7 @@ class Experiments:
             state='running',
             reason='',
             created=self._host.clock.now(),
+            ended=0.0,
             author=ACTOR.get(),
             digest=scorers_digest(pinned.scorers),
             parts=await asyncio.to_thread(planner.parts),
@@ -168,6 +171,10 @@ class Experiments:
         """Return the scores of versions of its workflow, the oldest first. Raises `UnknownExperiment`."""
         return await read_trend(self._store, await self.get(experiment), await self.list())
 
+    async def regression(self, experiment: Experiment) -> str:
+        """Return why an experiment that is done is a regression, in words; '' if it is none."""
+        return await read_regression(self._store, experiment)
+
     async def pause(self, experiment: str) -> Experiment:
         """Start no more runs; those under way go on. Raises `UnknownExperiment`, `EventRefused`."""
         return await self._steer(experiment, 'pause', {'running'}, state='paused')
@@ -183,7 +190,12 @@ class Experiments:
     async def cancel(self, experiment: str, reason: str = '') -> Experiment:
         """Stop an experiment and cancel its runs under way. Raises `UnknownExperiment`, `EventRefused`."""
         cancelled = await self._steer(
-            experiment, 'cancel', {'running', 'paused', 'scoring'}, state='cancelled', reason=reason
+            experiment,
+            'cancel',
+            {'running', 'paused', 'scoring'},
+            lambda stored: replace(stored, ended=self._host.clock.now()),
+            state='cancelled',
+            reason=reason,
         )
         for cell in await self._store.cells.list(about=experiment, state='running'):
             if not cell.reused:
@@ -238,6 +250,30 @@ class Experiments:
     async def to_mark(self, experiment: str, limit: int = 10) -> Sequence[Pairing]:
         """Return runs that the caller has not marked, without their variants. Raises `UnknownExperiment`."""
         return await self._marking.to_mark(await self.get(experiment), limit)
+
+    async def defaults(self) -> Sequence[LaunchDefault]:
+        """Return the variants that are defaults, of experiments that may be seen."""
+        seen = {item.id for item in await self.list()}
+        return [item for item in await self._adoption.list() if item.experiment in seen]
+
+    async def adopt(self, experiment: str, variant: str) -> LaunchDefault:
+        """Make a variant what the launch form of its pattern starts from.
+
+        Raises:
+            UnknownExperiment
+            InvalidInput: there is no such variant, or it would change nothing.
+        """
+        adopted = await self.get(experiment)
+        try:
+            cases = await self.datasets.cases(adopted.dataset, adopted.version)
+        except UnknownDataset:
+            cases = []
+        given = set.intersection(*(set(case.parameters) for case in cases)) if cases else set()
+        return await self._adoption.adopt(adopted, variant, given)
+
+    async def reset_default(self, pattern: str) -> None:
+        """Have the launch form of a pattern start from its own defaults again. Raises `NoLaunchDefault`."""
+        await self._adoption.remove(pattern)
 
     async def agreement(self, experiment: str) -> Sequence[Agreement]:
         """Return how far each scorer agrees with people's marks. Raises `UnknownExperiment`."""
@@ -391,7 +427,8 @@ class Experiments:
                     if not await self._still_holds(experiment):
                         return
                 except EngineError as error:
-                    failed = partial(replace, state='failed', reason=str(error))
+                    now = self._host.clock.now()
+                    failed = partial(replace, state='failed', reason=str(error), ended=now)
                     await self._store.change(experiment, failed)
                     return
         finally:

@@ -24,7 +24,6 @@ __all__ = [
     'KINDS',
     'Evidence',
     'Judged',
-    'Model',
     'Scorer',
     'latest_marks',
     'read_scorers',

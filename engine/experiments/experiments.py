@@ -19,7 +19,7 @@ from engine.experiments.answer.records import Answer, TrendPoint
 from engine.experiments.host import Host
 from engine.experiments.library import Library, UnknownDataset
 from engine.experiments.marking import Agreement, Marking, Pairing
-from engine.experiments.outcomes import read_paths, read_trend
+from engine.experiments.outcomes import read_paths, read_regression, read_trend
 from engine.experiments.planning import Bound, Plan, PlannedRun, Planner, changes_since
 from engine.experiments.records import Cell, Experiment, Mark, ScorerSpec, UnknownExperiment
 from engine.experiments.runner import Runner, design_of, results_of
@@ -135,6 +135,7 @@ class Experiments:
             state='running',
             reason='',
             created=self._host.clock.now(),
+            ended=0.0,
             author=ACTOR.get(),
             digest=scorers_digest(pinned.scorers),
             parts=await asyncio.to_thread(planner.parts),
@@ -170,6 +171,10 @@ class Experiments:
         """Return the scores of versions of its workflow, the oldest first. Raises `UnknownExperiment`."""
         return await read_trend(self._store, await self.get(experiment), await self.list())
 
+    async def regression(self, experiment: Experiment) -> str:
+        """Return why an experiment that is done is a regression, in words; '' if it is none."""
+        return await read_regression(self._store, experiment)
+
     async def pause(self, experiment: str) -> Experiment:
         """Start no more runs; those under way go on. Raises `UnknownExperiment`, `EventRefused`."""
         return await self._steer(experiment, 'pause', {'running'}, state='paused')
@@ -185,7 +190,12 @@ class Experiments:
     async def cancel(self, experiment: str, reason: str = '') -> Experiment:
         """Stop an experiment and cancel its runs under way. Raises `UnknownExperiment`, `EventRefused`."""
         cancelled = await self._steer(
-            experiment, 'cancel', {'running', 'paused', 'scoring'}, state='cancelled', reason=reason
+            experiment,
+            'cancel',
+            {'running', 'paused', 'scoring'},
+            lambda stored: replace(stored, ended=self._host.clock.now()),
+            state='cancelled',
+            reason=reason,
         )
         for cell in await self._store.cells.list(about=experiment, state='running'):
             if not cell.reused:
@@ -417,7 +427,8 @@ class Experiments:
                     if not await self._still_holds(experiment):
                         return
                 except EngineError as error:
-                    failed = partial(replace, state='failed', reason=str(error))
+                    now = self._host.clock.now()
+                    failed = partial(replace, state='failed', reason=str(error), ended=now)
                     await self._store.change(experiment, failed)
                     return
         finally:

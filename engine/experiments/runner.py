@@ -335,9 +335,10 @@ class Runner:
             reason = 'the answer is clear'
 
         def end(stored: Experiment) -> Experiment:
-            if stored.state == 'scoring':
-                return replace(stored, state='done')
-            return replace(stored, state='done', reason=reason) if stored.state == 'running' else stored
+            if stored.state not in ('scoring', 'running'):
+                return stored
+            why = stored.reason if stored.state == 'scoring' else reason
+            return replace(stored, state='done', reason=why, ended=self._host.clock.now())
 
         self.experiment = await self._store.change(self.experiment.id, end)
         self.progressed.set()

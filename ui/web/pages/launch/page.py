@@ -47,7 +47,7 @@ def register(backend: Backend) -> None:
                     simulator_path(pattern_class.name, version), 'Simulate: walk through the chart', 'small'
                 )
                 text_link(traffic_path(pattern_class.name), 'Traffic: all runs on one diagram', 'small')
-                text_link(chart_path(pattern_class.name), 'Text: the chart as a file', 'small')
+                text_link(chart_path(pattern_class.name, version), 'Text: the chart as a file', 'small')
             earlier_version(backend().catalog, pattern_class)
             default = await find_default(backend, pattern_class.name)
             launcher = LaunchForm(backend, pattern_class, version=version, default=default)

@@ -44,6 +44,12 @@ def plain_pytest() -> None:
 
 
 @pytest.fixture(scope='session', autouse=True)
+def own_home(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep the tests away from the data folder, and the charts, of who runs them."""
+    os.environ['HEMICYCLE_HOME'] = str(tmp_path_factory.mktemp('home'))
+
+
+@pytest.fixture(scope='session', autouse=True)
 def cheap_passwords() -> Iterator[None]:
     """Hash passwords as cheaply as Argon2id can: normally each takes a tenth of a second."""
     with pytest.MonkeyPatch.context() as patched:

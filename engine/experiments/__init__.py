@@ -1,18 +1,18 @@
 """Experiments: which variant of a workflow is better on a dataset, and whether that is true."""
 
+from engine.experiments.adoption import LaunchDefault, NoLaunchDefault
 from engine.experiments.answer.path_records import PathAnswer, PlaceStats, PlaceUse
 from engine.experiments.answer.records import Answer, TrendPoint, VariantComparison, VariantSummary
 from engine.experiments.answer.words import figures, plain
 from engine.experiments.datasets import (
     Case,
     ImportedCases,
-    TableProblem,
     case_of,
     export_csv,
     export_json_lines,
     import_cases,
 )
-from engine.experiments.files import SAMPLE, ExperimentFile, read_experiment
+from engine.experiments.files import SAMPLE, read_experiment
 from engine.experiments.library import DatasetInfo, UnknownDataset
 from engine.experiments.marking import Agreement, Pairing
 from engine.experiments.planning import Plan, change_between, launch_of
@@ -42,9 +42,10 @@ __all__ = [
     'DatasetInfo',
     'Direction',
     'Experiment',
-    'ExperimentFile',
     'ImportedCases',
+    'LaunchDefault',
     'Mark',
+    'NoLaunchDefault',
     'Pairing',
     'PathAnswer',
     'PlaceStats',
@@ -53,7 +54,6 @@ __all__ = [
     'Score',
     'Scorer',
     'ScorerSpec',
-    'TableProblem',
     'TrendPoint',
     'UnknownDataset',
     'UnknownExperiment',

@@ -5,19 +5,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from engine.errors import EngineError, EntryChanged, EventRefused, InvalidInput, JournalError, UnknownRun
+from engine.experiments.adoption import Adoption, LaunchDefault
 from engine.experiments.answer import find_answer
 from engine.experiments.answer.path_records import PathAnswer
 from engine.experiments.answer.records import Answer, TrendPoint
 from engine.experiments.host import Host
 from engine.experiments.library import Library, UnknownDataset
 from engine.experiments.marking import Agreement, Marking, Pairing
-from engine.experiments.outcomes import read_paths, read_trend
+from engine.experiments.outcomes import read_paths, read_regression, read_trend
 from engine.experiments.planning import Bound, Plan, PlannedRun, Planner, changes_since
 from engine.experiments.records import Cell, Experiment, Mark, ScorerSpec, UnknownExperiment
 from engine.experiments.runner import Runner, design_of, results_of
@@ -66,9 +68,13 @@ class Experiments:
         self._host, self._check, self._bound, self._is_alive = host, check, bound, is_alive
         self._store = ExperimentStore(host.journal.documents)
         self.datasets = Library(host.journal.documents, host.catalog, host.clock)
+        self._adoption = Adoption(host.journal.documents, host.clock)
         self._marking = Marking(host, self._store, self.datasets)
         self._runners: dict[str, asyncio.Task[None]] = {}
         """The experiments that run in this process."""
+        self._again: set[str] = set()
+        """Those of them that somebody wants to go on, though they may just have ended."""
+        self._closing = asyncio.Event()
         self._seen: Seen = lambda experiment: True
         self._counts: dict[tuple[str, str, str], int] = {}
         """How many cases a split of a version of a dataset has."""
@@ -85,10 +91,10 @@ class Experiments:
 
     async def get(self, experiment: str) -> Experiment:
         """Return an experiment by its id. Raises `UnknownExperiment`."""
-        found = await self._store.experiments.get(experiment)
-        if not self._seen(found):
+        stored = await self._store.experiments.get(experiment)
+        if not self._seen(stored):
             raise UnknownExperiment(experiment)
-        return found
+        return stored
 
     async def plan(self, experiment: Experiment) -> Plan:
         """Return what an experiment would do. Raises as `add`."""
@@ -129,6 +135,7 @@ class Experiments:
             state='running',
             reason='',
             created=self._host.clock.now(),
+            ended=0.0,
             author=ACTOR.get(),
             digest=scorers_digest(pinned.scorers),
             parts=await asyncio.to_thread(planner.parts),
@@ -139,30 +146,34 @@ class Experiments:
 
     async def cells(self, experiment: str, since: float = 0.0) -> CellPage:
         """Return the cells that have changed after a cursor, in that order. Raises `UnknownExperiment`."""
-        found = await self.get(experiment)
+        stored = await self.get(experiment)
         changed = await self._store.cells_since(experiment, since)
-        cases = await self._count_cases(found)
+        cases = await self._count_cases(stored)
         return CellPage(
             cells=tuple(changed),
             cursor=changed[-1].changed if changed else since,
-            planned=cases * len(found.variants) * found.repeats,
+            planned=cases * len(stored.variants) * stored.repeats,
         )
 
     async def answer(self, experiment: str) -> Answer:
         """Return what the runs so far say of the variants. Raises `UnknownExperiment`."""
-        found = await self.get(experiment)
+        stored = await self.get(experiment)
         results = results_of(await self._store.cells.list(about=experiment))
-        design = design_of(found, await self._count_cases(found))
-        return await asyncio.to_thread(find_answer, design, results, cut_short=found.state == 'done')
+        design = design_of(stored, await self._count_cases(stored))
+        return await asyncio.to_thread(find_answer, design, results, cut_short=stored.state == 'done')
 
     async def paths(self, experiment: str) -> PathAnswer:
         """Return where the paths of variants part. Raises `UnknownExperiment`."""
-        found = await self.get(experiment)
-        return await read_paths(self._host.journal, found, await self._store.cells.list(about=experiment))
+        stored = await self.get(experiment)
+        return await read_paths(self._host.journal, stored, await self._store.cells.list(about=experiment))
 
     async def trend(self, experiment: str) -> Sequence[TrendPoint]:
         """Return the scores of versions of its workflow, the oldest first. Raises `UnknownExperiment`."""
         return await read_trend(self._store, await self.get(experiment), await self.list())
+
+    async def regression(self, experiment: Experiment) -> str:
+        """Return why an experiment that is done is a regression, in words; '' if it is none."""
+        return await read_regression(self._store, experiment)
 
     async def pause(self, experiment: str) -> Experiment:
         """Start no more runs; those under way go on. Raises `UnknownExperiment`, `EventRefused`."""
@@ -170,16 +181,21 @@ class Experiments:
 
     async def resume(self, experiment: str) -> Experiment:
         """Go on after a pause, or with what a process that was killed has left. Raises as `pause`."""
-        found = await self.get(experiment)
-        if found.state == 'paused' or found.is_over:
-            found = await self._steer(experiment, 'resume', {'paused'}, state='running')
-        await self._adopt(found)
-        return found
+        stored = await self.get(experiment)
+        if stored.state == 'paused' or stored.is_over:
+            stored = await self._steer(experiment, 'resume', {'paused'}, state='running')
+        await self._adopt(stored)
+        return stored
 
     async def cancel(self, experiment: str, reason: str = '') -> Experiment:
         """Stop an experiment and cancel its runs under way. Raises `UnknownExperiment`, `EventRefused`."""
         cancelled = await self._steer(
-            experiment, 'cancel', {'running', 'paused', 'scoring'}, state='cancelled', reason=reason
+            experiment,
+            'cancel',
+            {'running', 'paused', 'scoring'},
+            lambda stored: replace(stored, ended=self._host.clock.now()),
+            state='cancelled',
+            reason=reason,
         )
         for cell in await self._store.cells.list(about=experiment, state='running'):
             if not cell.reused:
@@ -198,9 +214,9 @@ class Experiments:
         read_scorers(specs)
 
         def edit(stored: Experiment) -> Experiment:
-            kept = specs or stored.scorers
-            digest = scorers_digest(kept) + uuid.uuid4().hex[:8]  # Judges are asked again.
-            return replace(stored, scorers=kept, digest=digest)
+            chosen = specs or stored.scorers
+            digest = scorers_digest(chosen) + uuid.uuid4().hex[:8]  # Judges are asked again.
+            return replace(stored, scorers=chosen, digest=digest)
 
         scored = await self._steer(experiment, 'rescore', {'done', 'cancelled'}, edit, state='scoring')
         await self._adopt(scored)
@@ -208,9 +224,9 @@ class Experiments:
 
     async def remove(self, experiment: str) -> None:
         """Remove an experiment; its runs stay. Raises `UnknownExperiment`, `EventRefused`."""
-        found = await self.get(experiment)
-        if not found.is_over:
-            raise EventRefused(experiment, 'remove', f'it is {found.state}: cancel it first')
+        stored = await self.get(experiment)
+        if not stored.is_over:
+            raise EventRefused(experiment, 'remove', f'it is {stored.state}: cancel it first')
         await self._store.remove(experiment)
 
     async def mark(
@@ -235,6 +251,30 @@ class Experiments:
         """Return runs that the caller has not marked, without their variants. Raises `UnknownExperiment`."""
         return await self._marking.to_mark(await self.get(experiment), limit)
 
+    async def defaults(self) -> Sequence[LaunchDefault]:
+        """Return the variants that are defaults, of experiments that may be seen."""
+        seen = {item.id for item in await self.list()}
+        return [item for item in await self._adoption.list() if item.experiment in seen]
+
+    async def adopt(self, experiment: str, variant: str) -> LaunchDefault:
+        """Make a variant what the launch form of its pattern starts from.
+
+        Raises:
+            UnknownExperiment
+            InvalidInput: there is no such variant, or it would change nothing.
+        """
+        adopted = await self.get(experiment)
+        try:
+            cases = await self.datasets.cases(adopted.dataset, adopted.version)
+        except UnknownDataset:
+            cases = []
+        given = set.intersection(*(set(case.parameters) for case in cases)) if cases else set()
+        return await self._adoption.adopt(adopted, variant, given)
+
+    async def reset_default(self, pattern: str) -> None:
+        """Have the launch form of a pattern start from its own defaults again. Raises `NoLaunchDefault`."""
+        await self._adoption.remove(pattern)
+
     async def agreement(self, experiment: str) -> Sequence[Agreement]:
         """Return how far each scorer agrees with people's marks. Raises `UnknownExperiment`."""
         return await self._marking.agreement(await self.get(experiment))
@@ -244,14 +284,15 @@ class Experiments:
         while True:
             try:
                 for state in ('running', 'scoring', 'paused'):
-                    for found in await self._store.experiments.list(state=state):
-                        await self._adopt(found)
+                    for stored in await self._store.experiments.list(state=state):
+                        await self._adopt(stored)
             except JournalError as error:
                 log.warning('experiments wait for the journal: %s', error)
             await self._host.clock.sleep(ADOPTION_SECONDS)
 
     async def close(self) -> None:
         """Stop making runs; another process, or the next one, goes on."""
+        self._closing.set()
         tasks = [*self._runners.values()]
         for task in tasks:
             task.cancel()
@@ -287,12 +328,12 @@ class Experiments:
             return lambda planned: None, {}
         with suppress(UnknownExperiment):
             before = await self._store.experiments.get(experiment.after)
-            made: dict[str, Cell] = {}
+            earlier: dict[str, Cell] = {}
             for cell in await self._store.cells.list(about=experiment.after, state='scored'):
                 if cell.status is Status.DONE and await self._is_there(cell):
-                    made[cell.print] = cell
+                    earlier[cell.print] = cell
             changed = await asyncio.to_thread(changes_since, before.parts, planner)
-            return lambda planned: made.get(planned.cell.print), changed
+            return lambda planned: earlier.get(planned.cell.print), changed
         return lambda planned: None, {}
 
     async def _is_there(self, cell: Cell) -> bool:
@@ -333,14 +374,31 @@ class Experiments:
 
     async def _adopt(self, experiment: Experiment) -> None:
         """Run an experiment in this process, unless it or another one does so already."""
-        if experiment.id in self._runners or experiment.is_over or not await self._hold(experiment.id):
+        if experiment.id in self._runners:
+            self._again.add(experiment.id)
             return
-        task = asyncio.create_task(self._drive(experiment.id), name=f'experiment {experiment.id}')
-        self._runners[experiment.id] = task
-        task.add_done_callback(partial(self._forget, experiment.id))
+        if experiment.is_over or self._closing.is_set() or not await self._hold(experiment.id):
+            return
+        if experiment.id not in self._runners:
+            self._spawn(experiment.id, self._drive(experiment.id))
+
+    def _spawn(self, experiment: str, work: Coroutine[Any, Any, None]) -> None:
+        self._again.discard(experiment)
+        task = asyncio.create_task(work, name=f'experiment {experiment}')
+        self._runners[experiment] = task
+        task.add_done_callback(partial(self._forget, experiment))
 
     def _forget(self, experiment: str, task: asyncio.Task[None]) -> None:
-        self._runners.pop(experiment, None)
+        del self._runners[experiment]
+        if experiment in self._again and not self._closing.is_set():
+            self._spawn(experiment, self._drive_again(experiment))
+
+    async def _drive_again(self, experiment: str) -> None:
+        """Run an experiment that was wanted while it was being left, if there is anything left to do."""
+        with suppress(UnknownExperiment, JournalError):
+            stored = await self._store.experiments.get(experiment)
+            if not stored.is_over and await self._hold(experiment):
+                await self._drive(experiment)
 
     async def _hold(self, experiment: str) -> bool:
         now, owner = self._host.clock.now(), self._host.owner
@@ -369,7 +427,8 @@ class Experiments:
                     if not await self._still_holds(experiment):
                         return
                 except EngineError as error:
-                    failed = partial(replace, state='failed', reason=str(error))
+                    now = self._host.clock.now()
+                    failed = partial(replace, state='failed', reason=str(error), ended=now)
                     await self._store.change(experiment, failed)
                     return
         finally:
@@ -377,10 +436,10 @@ class Experiments:
                 await self._store.release_lease(experiment, self._host.owner)
 
     async def _run_once(self, experiment: str) -> None:
-        found = await self._store.experiments.get(experiment)
-        cases = await self.datasets.cases(found.dataset, found.version, split=found.split)
-        planner = await asyncio.to_thread(Planner, found, cases, self._host.catalog)
-        reusable, _ = await self._reusable(found, planner)
+        stored = await self._store.experiments.get(experiment)
+        cases = await self.datasets.cases(stored.dataset, stored.version, split=stored.split)
+        planner = await asyncio.to_thread(Planner, stored, cases, self._host.catalog)
+        reusable, _ = await self._reusable(stored, planner)
         runner = Runner(self._host, self._store, planner, reusable)
         await self._while_held(experiment, asyncio.ensure_future(runner.run()))
 

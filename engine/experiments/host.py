@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -54,6 +53,9 @@ class Host(Protocol):
     ) -> list[Transition]:
         """Return the steps of a run."""
 
+    async def recover(self, *, where: Callable[[RunInfo], bool]) -> list[RunId]:
+        """Continue the unfinished runs whose process has died, of those that `where` selects."""
+
     async def result(self, run: RunId) -> Outcome:
         """Wait for a run to end."""
 
@@ -84,9 +86,12 @@ class Desk:
         return self.host.merging
 
     async def start(self, run: RunId, launch: Launch) -> None:
-        """Start a run, unless it has been started already."""
-        with acting_as(self.experiment.author), suppress(JournalConflict):
-            await self.host.start(launch, run=run)
+        """Start a run; one that has been started already goes on if its process has died."""
+        try:
+            with acting_as(self.experiment.author):
+                await self.host.start(launch, run=run)
+        except JournalConflict:
+            await self.host.recover(where=lambda info: info.id == run)
 
     async def judge(self, key: str, launch: Launch) -> Outcome:
         """Return the outcome of a run that judges another; the same key never starts a second one."""
@@ -106,7 +111,7 @@ class Desk:
         """Return the evidence of a run that has ended; `other` is the cell it is compared with."""
         run = cell.run
         reads_steps = any(scorer.reads_steps for scorer in scorers.values())
-        beside = await self.evidence(other, case, {}) if other else None
+        other_evidence = await self.evidence(other, case, {}) if other else None
         return Evidence(
             case=case,
             info=await self.host.info(run),
@@ -116,7 +121,7 @@ class Desk:
             cell=cell.id,
             key=f'{cell.id}{self.experiment.digest}',
             private=self.experiment.base.private,
-            other=beside,
+            other=other_evidence,
             is_first=cell.variant == self.experiment.variants[0].name,
             marks=marks,
         )

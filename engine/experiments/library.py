@@ -68,10 +68,10 @@ class DatasetInfo:
 
     def version(self, version: str = '') -> DatasetVersion:
         """Return a version, by default the newest. Raises `UnknownDataset`."""
-        found = [item for item in self.versions if not version or item.id.startswith(version)]
-        if not found:
+        matches = [item for item in self.versions if not version or item.id.startswith(version)]
+        if not matches:
             raise UnknownDataset(self.name, version or 'newest')
-        return found[-1]
+        return matches[-1]
 
 
 class Library:
@@ -87,8 +87,8 @@ class Library:
 
     async def get(self, dataset: str) -> DatasetInfo:
         """Return a dataset by its id or its name. Raises `UnknownDataset`."""
-        if found := await self._store.find(dataset):
-            return found
+        if stored := await self._store.find(dataset):
+            return stored
         named = [item for item in await self._store.list() if item.name == dataset]
         if len(named) != 1:
             raise UnknownDataset(dataset)

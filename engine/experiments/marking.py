@@ -188,8 +188,8 @@ def _agree(name: str, is_lower_better: bool, cells: Mapping[str, Cell], marks: S
     """Return how far a scorer agrees with marks."""
 
     def score(cell: str) -> float | None:
-        found = cells[cell].scores.get(name) if cell in cells else None
-        return found.value if found else None
+        given = cells[cell].scores.get(name) if cell in cells else None
+        return given.value if given else None
 
     alone: defaultdict[str, list[float]] = defaultdict(list)
     alike: list[float] = []

@@ -6,14 +6,19 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from engine.experiments.answer import find_answer
 from engine.experiments.answer.path_records import PathAnswer, RunPath
-from engine.experiments.answer.records import CellResult, TrendPoint
+from engine.experiments.answer.records import CellResult, Design, Measure, TrendPoint
 from engine.experiments.answer.trend import find_trend
+from engine.experiments.answer.words import plain
 from engine.experiments.records import Cell, Experiment
 from engine.experiments.runner import results_of
 from engine.experiments.store import ExperimentStore
 from engine.history.path_statistics import paths_of
 from engine.journal.protocol import Journal
+
+NOW, LAST = 'This time', 'last time'
+"""What the same variant is called in two experiments."""
 
 
 async def read_paths(journal: Journal, experiment: Experiment, cells: Sequence[Cell]) -> PathAnswer:
@@ -60,6 +65,51 @@ async def read_trend(
             cells.setdefault(version, []).extend(result for result in results if result.variant == name)
     measure = experiment.scorers[0].name
     return await asyncio.to_thread(find_trend, measure, list(cells.items()))
+
+
+async def read_regression(store: ExperimentStore, experiment: Experiment) -> str:
+    """Return why the first variant of an experiment is a regression, in words; '' if it is none.
+
+    It is one if its mean is worse than the experiment says, or if it is worse, by the paired test, than when
+    an experiment like this one was last done.
+    """
+    first, measure = experiment.variants[0], experiment.scorers[0]
+    now = await _results(store, experiment, NOW)
+    before = await _find_before(store, experiment)
+    last = await _results(store, before, LAST) if before else []
+    design = Design(
+        base=LAST,
+        variants=(NOW,),
+        measures=(
+            Measure(name=measure.name, lower_is_better=measure.better == 'lower', worth=measure.worth),
+        ),
+        cases=len({result.case for result in now}),
+        repeats=experiment.repeats,
+    )
+    answer = await asyncio.to_thread(find_answer, design, [*last, *now], cut_short=True)
+    mean = answer.variants[1].scores[0].mean
+    if experiment.falls_short(mean):
+        limit = plain(experiment.fail_under or 0.0)
+        if mean is None:
+            return f'{first.name} was not scored by {measure.name}, and must reach {limit}.'
+        return f'{first.name} scored {plain(mean)} by {measure.name}, worse than {limit}.'
+    return answer.text if before and answer.comparisons[0].standing == 'worse' else ''
+
+
+async def _find_before(store: ExperimentStore, experiment: Experiment) -> Experiment | None:
+    """Return the last experiment like this one that was done before it, with an equal first variant."""
+    for other in await store.experiments.list(state='done', until=experiment.created, newest=True):
+        is_like_it = _series(other) == _series(experiment)
+        if other.id != experiment.id and is_like_it and other.variants[0] == experiment.variants[0]:
+            return other
+    return None
+
+
+async def _results(store: ExperimentStore, experiment: Experiment, name: str) -> list[CellResult]:
+    """Return the results of the first variant of an experiment, under another name."""
+    first = experiment.variants[0].name
+    results = results_of(await store.cells.list(about=experiment.id))
+    return [replace(result, variant=name) for result in results if result.variant == first]
 
 
 def _series(experiment: Experiment) -> tuple[object, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, StrictBool, with_config
@@ -87,14 +87,17 @@ class Experiment:
     """Stop once a sequential test finds a variant better or worse than the first."""
     after: Annotated[str, Field(max_length=100)] = ''
     """An earlier experiment: what has not changed since is not run again."""
+    fail_under: Annotated[float | None, Label('Regressed if worse than')] = None
+    """The mean score of the first variant by the first scorer; a worse one is a regression."""
     state: Annotated[State, COMPUTED] = 'running'
     reason: Annotated[str, COMPUTED] = ''
     """Why it ended before all cases were run, or is paused."""
     created: Annotated[Instant, COMPUTED] = 0.0
+    ended: Annotated[Instant, COMPUTED] = 0.0
+    """When it was over; 0 before."""
     author: Annotated[str, COMPUTED] = ''
     digest: Annotated[str, COMPUTED] = ''
     """Of the scorers with which its runs are to be scored: others mean scoring them again."""
-
     parts: Annotated[Mapping[str, Mapping[str, str]], COMPUTED] = field(default_factory=dict)
     """By variant, digests of what decides its runs: what has changed since is told by them."""
 
@@ -107,6 +110,28 @@ class Experiment:
     def private(self) -> bool:
         """Whether only its author and administrators can see it, like its runs."""
         return self.base.private
+
+    def again(self) -> Experiment:
+        """Return it as it was before it was started: on the same cases, with patterns as they are today."""
+        return replace(
+            self,
+            id='',
+            state='running',
+            reason='',
+            created=0.0,
+            ended=0.0,
+            author='',
+            digest='',
+            parts={},
+            after='',
+        )
+
+    def falls_short(self, mean: float | None) -> bool:
+        """Whether this mean of the first scorer is worse than `fail_under`; no mean is."""
+        if self.fail_under is None:
+            return False
+        lower = self.scorers[0].better == 'lower'
+        return mean is None or (mean > self.fail_under if lower else mean < self.fail_under)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

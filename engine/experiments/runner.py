@@ -263,15 +263,15 @@ class Runner:
                 scores = await score_run(self._scorers, evidence)
             except UnknownRun as error:
                 scores = {name: Score(reason=str(error)) for name in self._scorers}
-        judged = [await self._host.info(run) for score in scores.values() for run in score.runs]
-        costs = [info.usage.cost for info in judged]
+        judge_runs = [await self._host.info(run) for score in scores.values() for run in score.runs]
+        costs = [info.usage.cost for info in judge_runs]
         scored = await self._write(
             replace(
                 cell,
                 state='scored',
                 scores=scores,
                 scored_by=self.experiment.digest,
-                judge_tokens=sum(info.usage.total for info in judged),
+                judge_tokens=sum(info.usage.total for info in judge_runs),
                 judge_dollars=None if None in costs else sum(cost or 0.0 for cost in costs),
             )
         )
@@ -335,9 +335,10 @@ class Runner:
             reason = 'the answer is clear'
 
         def end(stored: Experiment) -> Experiment:
-            if stored.state == 'scoring':
-                return replace(stored, state='done')
-            return replace(stored, state='done', reason=reason) if stored.state == 'running' else stored
+            if stored.state not in ('scoring', 'running'):
+                return stored
+            why = stored.reason if stored.state == 'scoring' else reason
+            return replace(stored, state='done', reason=why, ended=self._host.clock.now())
 
         self.experiment = await self._store.change(self.experiment.id, end)
         self.progressed.set()

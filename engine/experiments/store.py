@@ -66,12 +66,12 @@ class ExperimentStore:
 
     async def cells_since(self, experiment: str, since: float) -> list[Cell]:
         """Return the cells that have changed after a cursor, in the order of their last changes."""
-        found: list[Cell] = []
+        cells: list[Cell] = []
         limit = PAGE
         while True:
-            found = await self.cells.list(about=experiment, newest=True, limit=limit)
-            if len(found) < limit or found[-1].changed <= since:
-                return [cell for cell in reversed(found) if cell.changed > since]
+            cells = await self.cells.list(about=experiment, newest=True, limit=limit)
+            if len(cells) < limit or cells[-1].changed <= since:
+                return [cell for cell in reversed(cells) if cell.changed > since]
             limit *= 4
 
     async def marks_of(self, cell: Cell) -> Sequence[Mark]:

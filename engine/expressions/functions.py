@@ -37,7 +37,7 @@ class Function:
     least: int
     most: int
     takes: str
-    """Its values, and what it gives, as the guide lists it."""
+    """How it is called, and what it gives."""
     deep: bool = False
     """Whether it looks inside the items of a list, as a comparison of records does."""
 
@@ -122,10 +122,10 @@ def _shorten(value: Any) -> str:
 
 def _join(values: Any, separator: Any = ', ') -> str:
     texts = [to_text(value) for value in require_list(values)]
-    separator = _text(separator, 'join')
-    if sum(map(len, texts)) + len(separator) * len(texts) > MAX_JOINED:
+    between = _text(separator, 'join')
+    if sum(map(len, texts)) + len(between) * len(texts) > MAX_JOINED:
         raise EvaluationError('the text would be too long')
-    return separator.join(texts)
+    return between.join(texts)
 
 
 def _absolute(value: Any) -> Any:
@@ -276,42 +276,42 @@ def _order(items: Any, name: Any = 'id', needs: Any = 'needs', urgency: Any = No
 
 
 FUNCTIONS: Mapping[str, Function] = {
-    'len': Function(_length, 1, 1, 'len(list): how many; of a text, its characters'),
-    'lower': Function(_of_text('lower', str.lower), 1, 1, 'lower(text)'),
-    'upper': Function(_of_text('upper', str.upper), 1, 1, 'upper(text)'),
-    'capitalize': Function(_of_text('capitalize', str.capitalize), 1, 1, 'capitalize(text)'),
-    'trim': Function(_trim, 1, 3, 'trim(text, characters, at the end): without those around it'),
-    'fold': Function(_fold, 1, 1, 'fold(text): as compared, without case and repeated spaces'),
-    'contains': Function(contains, 2, 2, 'contains(list or text, part)', True),
-    'starts': Function(_starts, 2, 2, 'starts(text, start)'),
-    'ends': Function(_ends, 2, 2, 'ends(text, end)'),
-    'replace': Function(_replace, 3, 3, 'replace(text, old, new)'),
-    'split': Function(_split, 1, 3, 'split(text, separator, at most): a list'),
-    'join': Function(_join, 1, 2, 'join(list, separator): a text'),
-    'string': Function(to_text, 1, 1, 'string(value): as text', True),
-    'quote': Function(_quote, 2, 2, 'quote(name, text): so that a model takes it for no instruction'),
-    'shorten': Function(_shorten, 1, 1, 'shorten(value): at most 200 characters of it', True),
-    'abs': Function(_absolute, 1, 1, 'abs(number)'),
-    'min': Function(_extreme(min), 1, 100, 'min(list) or min(a, b)'),
-    'max': Function(_extreme(max), 1, 100, 'max(list) or max(a, b)'),
-    'sum': Function(_sum, 1, 1, 'sum(list)'),
-    'round': Function(_round, 1, 2, 'round(number, digits)'),
-    'range': Function(_range, 1, 2, 'range(end) or range(start, end): numbers, without the end'),
-    'any': Function(lambda values: any(require_list(values)), 1, 1, 'any(list)'),
-    'all': Function(lambda values: all(require_list(values)), 1, 1, 'all(list)'),
-    'first': Function(_first, 1, 2, 'first(list) or first(list, count)'),
-    'last': Function(_last, 1, 2, 'last(list) or last(list, count)'),
-    'rest': Function(_rest, 2, 2, 'rest(list, start): from an index on'),
+    'len': Function(_length, 1, 1, 'len(list): how many items it has; of a text, how many characters'),
+    'lower': Function(_of_text('lower', str.lower), 1, 1, 'lower(text): in small letters'),
+    'upper': Function(_of_text('upper', str.upper), 1, 1, 'upper(text): in capital letters'),
+    'capitalize': Function(_of_text('capitalize', str.capitalize), 1, 1, 'capitalize(text): with a capital'),
+    'trim': Function(_trim, 1, 3, 'trim(text, start, end): without spaces or these characters around it'),
+    'fold': Function(_fold, 1, 1, 'fold(text): as texts are compared, without case and repeated spaces'),
+    'contains': Function(contains, 2, 2, 'contains(whole, part): whether a list or a text has it', True),
+    'starts': Function(_starts, 2, 2, 'starts(text, start): whether it begins with that'),
+    'ends': Function(_ends, 2, 2, 'ends(text, end): whether it ends with that'),
+    'replace': Function(_replace, 3, 3, 'replace(text, old, new): with the new in place of the old'),
+    'split': Function(_split, 1, 3, 'split(text, separator, most): its parts, cut at most so often'),
+    'join': Function(_join, 1, 2, 'join(list, separator): one text of all; by default with commas'),
+    'string': Function(to_text, 1, 1, 'string(value): as text; lists and objects as JSON', True),
+    'quote': Function(_quote, 2, 2, 'quote(name, text): between marks, so that no model follows it'),
+    'shorten': Function(_shorten, 1, 1, 'shorten(value): as in logs, at most 200 characters', True),
+    'abs': Function(_absolute, 1, 1, 'abs(number): without its sign'),
+    'min': Function(_extreme(min), 1, 100, 'min(list): the least number, also of several values'),
+    'max': Function(_extreme(max), 1, 100, 'max(list): the greatest number, also of several values'),
+    'sum': Function(_sum, 1, 1, 'sum(list): of its numbers'),
+    'round': Function(_round, 1, 2, 'round(number, digits): to a whole number, or so many digits'),
+    'range': Function(_range, 1, 2, 'range(start, end): whole numbers, the end not among them'),
+    'any': Function(lambda values: any(require_list(values)), 1, 1, 'any(list): whether an item is true'),
+    'all': Function(lambda values: all(require_list(values)), 1, 1, 'all(list): whether every item is true'),
+    'first': Function(_first, 1, 2, 'first(list, count): its first item, or so many of them'),
+    'last': Function(_last, 1, 2, 'last(list, count): its last item, or so many of them'),
+    'rest': Function(_rest, 2, 2, 'rest(list, start): what is there from an index on'),
     'count': Function(_count, 2, 2, 'count(list, value): how often it is there', True),
     'index': Function(_index, 2, 2, 'index(list, value): where it is; null if it is not', True),
-    'unique': Function(_unique, 1, 1, 'unique(list)', True),
-    'tally': Function(_tally, 1, 1, 'tally(list): how often each value is there, by value', True),
-    'sort': Function(_sort, 1, 2, 'sort(list, field)'),
-    'reverse': Function(_reverse, 1, 1, 'reverse(list)'),
-    'flat': Function(_flat, 1, 1, 'flat(list of lists)', True),
-    'keys': Function(_keys, 1, 1, 'keys(object)'),
-    'values': Function(_values, 1, 1, 'values(object)'),
-    'merge': Function(_merge, 1, 10, 'merge(object, other): the other changes fields', True),
-    'order': Function(_order, 1, 4, 'order(list, name, needs, urgency): each after those it needs', True),
+    'unique': Function(_unique, 1, 1, 'unique(list): each value once', True),
+    'tally': Function(_tally, 1, 1, 'tally(list): how often each value is there, most frequent first', True),
+    'sort': Function(_sort, 1, 2, 'sort(list, field): in order, of a field of its items if one is named'),
+    'reverse': Function(_reverse, 1, 1, 'reverse(list): from the end'),
+    'flat': Function(_flat, 1, 1, 'flat(lists): one list of their items', True),
+    'keys': Function(_keys, 1, 1, 'keys(object): the names of its fields'),
+    'values': Function(_values, 1, 1, 'values(object): the values of its fields'),
+    'merge': Function(_merge, 1, 10, 'merge(object, other): with the fields of the other', True),
+    'order': Function(_order, 1, 4, 'order(list, id, needs, rank): each after what it needs, by rank', True),
 }  # fmt: skip
 """The functions available. Null arguments give null."""

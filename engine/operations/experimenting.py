@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from pydantic import Field
 
+from engine.experiments.adoption import LaunchDefault
 from engine.experiments.answer.path_records import PathAnswer
 from engine.experiments.answer.records import Answer, TrendPoint
 from engine.experiments.datasets import MAX_CASES, Case, ImportedCases
@@ -147,6 +148,22 @@ class Experimenting(Protocol):
         ] = None,
     ) -> Experiment:
         """Score the runs of an experiment again, perhaps with other scorers; no run is made."""
+
+    @operation(Role.VIEWER, 'GET defaults', id='list_defaults')
+    async def defaults(self) -> Sequence[LaunchDefault]:
+        """List the variants that launch forms start from, by pattern."""
+
+    @operation(Role.OPERATOR, 'POST experiments/{experiment}/adopt', id='adopt_variant')
+    async def adopt(
+        self,
+        experiment: Id,
+        variant: Annotated[str, Field(min_length=1, max_length=200, description='The name of a variant.')],
+    ) -> LaunchDefault:
+        """Make a variant what the launch form of its pattern starts from."""
+
+    @operation(Role.OPERATOR, 'DELETE defaults/{pattern}', id='reset_default')
+    async def reset_default(self, pattern: Id) -> None:
+        """Have the launch form of a pattern start from the pattern's own defaults again."""
 
     @operation(Role.OPERATOR, 'DELETE experiments/{experiment}', id='remove_experiment')
     async def remove(self, experiment: Id) -> None:

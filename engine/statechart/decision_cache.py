@@ -34,7 +34,8 @@ class CallbackContext:
 def needs_context(function: Callable[..., Any]) -> bool:
     """Return whether a plain function expects a `CallbackContext` instead of memory."""
     if not isinstance(function, FunctionType | MethodType | partial):
-        return _calls_need_context(type(function))
+        kind: type = type(function)
+        return _calls_need_context(kind)
     return _takes_context(function)
 
 

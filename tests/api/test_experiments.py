@@ -16,7 +16,7 @@ from engine.experiments import Case, Experiment, ScorerSpec, UnknownExperiment, 
 from engine.operations import Role
 from engine.records import Launch
 from tests.api.conftest import BASE
-from tests.support.experiments import Echo
+from tests.support.charts.echo import Echo
 from tests.support.identity import FixedIdentity
 from ui.api.client import HttpConductor
 from ui.app.access.access import Access
@@ -49,6 +49,8 @@ async def test_a_client_runs_an_experiment_on_a_server(conductor: LocalConductor
         key = result.experiment.id
         marked = await client.experiments.mark(key, result.cells[0].id, value=1, comment='good')
         assert marked.comment == 'good' and len(await client.experiments.to_mark(key)) == 5
+        assert await client.experiments.paths(key) == await conductor.experiments.paths(key)
+        assert await client.experiments.trend(key) == list(await conductor.experiments.trend(key))
         page = await client.experiments.cells(key, (await conductor.experiments.cells(key)).cells[-2].changed)
         assert [cell.scores['liked'].value for cell in page.cells] == [1]
         with pytest.raises(UnknownExperiment):
@@ -69,6 +71,8 @@ async def test_a_private_experiment_is_seen_by_its_author_and_administrators_alo
     assert await bob.experiments.list() == []
     with pytest.raises(UnknownExperiment):
         await bob.experiments.cells(key)
+    with pytest.raises(UnknownExperiment):
+        await bob.experiments.paths(key)
     assert len((await as_caller('eve', Role.ADMIN).experiments.cells(key)).cells) == 6
     assert {info.author for info in (await ada.runs()).runs} == {'ada'} and (await bob.runs()).total == 0
     with pytest.raises(NotAllowed):

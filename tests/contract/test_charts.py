@@ -43,6 +43,24 @@ async def test_a_chart_is_checked_saved_read_and_run(conductor: Conductor) -> No
     assert (await conductor.result(run)).status is Status.DONE
 
 
+async def test_a_file_that_is_edited_elsewhere_is_noticed_when_it_is_needed(
+    conductor: Conductor, tmp_path: Path
+) -> None:
+    file = tmp_path / 'charts' / 'ask.chart.yaml'
+    file.parent.mkdir()
+    file.write_text(ONE, 'utf-8')
+    assert await states(conductor, (await conductor.start('ask')).id) == ['first']
+    file.write_text(TWO, 'utf-8')
+    assert await states(conductor, (await conductor.start('ask')).id) == ['second']
+    file.write_text(chart_text('third', start='nowhere'), 'utf-8')
+    (info,) = await conductor.charts.list()
+    assert [fault.line for fault in info.faults] == [7] and info.version and info.version.number == 2
+    assert await states(conductor, (await conductor.start('ask')).id) == ['second']
+    file.unlink()
+    with pytest.raises(UnknownPattern):
+        await conductor.start('ask')
+
+
 async def test_what_is_wrong_is_not_saved(conductor: Conductor) -> None:
     with pytest.raises(InvalidInput) as refused:
         await conductor.charts.save('ask', chart_text('first', start='nowhere'))

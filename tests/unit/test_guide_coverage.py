@@ -15,7 +15,11 @@ from pydantic import BaseModel
 from engine import Catalog, Pattern, agent
 from engine.acp.process import COOKIE
 from engine.agents.criteria import Criteria
+from engine.charts import chart_schema
+from engine.charts.compiling.scope import NAMES
+from engine.charts.format import ChartFile
 from engine.configuration import ConfigFile
+from engine.expressions.functions import FUNCTIONS
 from engine.history.accepted_events import APPROVALS
 from engine.records import ANSWER
 from engine.runtime.run_factory import EXTERNAL_CONTROL
@@ -165,6 +169,20 @@ def find_hooks() -> Missing:
     yield from (f'{name} of {owner}' for owner, names in hooks.items() for name in names if name not in rows)
 
 
+def find_chart_words() -> Missing:
+    text = TEXTS['charts'].partition('## Versions')[0]
+    rows = described(text)
+    yield from (f'the name {name} of expressions' for name in NAMES if name not in rows)
+    yield from (f'the function {name} of expressions' for name in FUNCTIONS if name not in rows)
+    fence = re.compile(r'^```yaml$(.+?)^```$', re.MULTILINE | re.DOTALL)
+    code = [*fence.findall(text), *CODE.findall(fence.sub('', text))]
+    words = set(re.findall(r'\w+', ' '.join(code)))
+    for record, schema in chart_schema()['$defs'].items():
+        for name in schema.get('properties', {}).keys() - words:
+            yield f'{name} of {record} in a chart'
+    yield from (f'{name} of a chart' for name in ChartFile.model_fields if name not in rows)
+
+
 def find_panels() -> Missing:
     rows = described(section('patterns', 'panels'))
     known = {pane.panel for pane in PANES} - {''}
@@ -177,7 +195,16 @@ def find_panels() -> Missing:
 
 @pytest.mark.parametrize(
     'find',
-    [find_commands, find_settings, find_variables, find_events, find_parameters, find_hooks, find_panels],
+    [
+        find_commands,
+        find_settings,
+        find_variables,
+        find_events,
+        find_parameters,
+        find_hooks,
+        find_panels,
+        find_chart_words,
+    ],
     ids=lambda find: find.__name__.removeprefix('find_'),
 )
 def test_everything_offered_is_described_in_a_guide(find: Any) -> None:

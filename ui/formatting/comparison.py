@@ -217,7 +217,7 @@ def comparison_notes(comparison: Comparison) -> list[str]:
         notes.append('The charts differ; the diagram merges both.')
     versions = comparison.a.info.version, comparison.b.info.version
     if patterns[0] == patterns[1] and versions[0] != versions[1] and all(versions):
-        notes.append(f'A has version {versions[0]} of it, B has version {versions[1]}.')
+        notes.append(f'Different versions of {patterns[0]}: A {versions[0]}, B {versions[1]}.')
     for side, beyond in zip('AB', comparison.beyond, strict=True):
         if beyond:
             notes.append(

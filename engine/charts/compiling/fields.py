@@ -130,10 +130,10 @@ class FieldTypes:
             declared[each] = (kind, self._info(field, default))
         check = self._checks(checked)
         validators: dict[str, Any] = {'check': model_validator(mode='after')(check)} if check else {}
-        made = create_model(name, __base__=base, __validators__=validators, **declared)
+        model = create_model(name, __base__=base, __validators__=validators, **declared)
         if name in self._file.prose and base is ChartRecord:
-            setattr(made, 'from_prose', self._prose(made, name))  # noqa: B010
-        return made
+            setattr(model, 'from_prose', self._prose(model, name))  # noqa: B010
+        return model
 
     def _checks(self, name: str) -> Callable[[Any], Any] | None:
         """Return what checks a record beyond its types; it raises `ValueError`."""
@@ -224,7 +224,7 @@ class FieldTypes:
                 item: Any = (
                     Any if field.items is None else self._kind(field.items, (*path, 'items'), is_list=False)
                 )
-                return list[item] if is_list else tuple[item, ...]  # type: ignore[valid-type]
+                return list[item] if is_list else tuple[item, ...]
             case 'object' if field.properties is not None:
                 return self.model('Object', field.properties, (*path, 'properties'), ChartRecord)
             case 'object':

@@ -30,7 +30,7 @@ class AddEdge(ChartEdit):
     def change(self, outline: Outline) -> None:
         """Add it to the list of the innermost state around both ends that has one."""
         for field in ('source', 'dest') if self.dest else ('source',):
-            outline.state(getattr(self, field), field)
+            outline.find(getattr(self, field), field)
         add_edge(outline, self)
 
 
@@ -93,14 +93,14 @@ class _Addition(ChartEdit):
     def add(self, outline: Outline, body: dict[str, Any], trigger: str) -> None:
         """Add a state with a body, and the transition out of it."""
         path = outline.resolve(self.parent, self.name)
-        if path in outline.states:
+        if path in [state.path for state in outline.states]:
             raise InvalidInput({'name': f'there is already a state {path!r}'})
         holder = outline.body(self.parent, 'parent')
         if any(value_at(holder, key) is not None for key in ('agent', 'final', 'waits', 'for')):
             problem = 'is an agent, waits, ends a run or is repeated, so it cannot hold states'
             raise InvalidInput({'parent': f'{self.parent!r} {problem}'})
         if self.parent and is_empty(holder):
-            state, inside = outline.states[self.parent], {self.name: body}
+            state, inside = outline.state(self.parent), {self.name: body}
             outline.document.fill(state.key, holder, {'initial': self.name, 'states': inside})
         else:
             keys = keys_of(outline, self.parent)
@@ -109,7 +109,7 @@ class _Addition(ChartEdit):
             inside_key = next((key for key in INSIDES if pair_at(holder, key)), 'states')
             keys.add(inside_key, self.name, body, self.position)
         if self.to:
-            outline.state(self.to, 'to')
+            outline.find(self.to, 'to')
             add_edge(outline, AddEdge(trigger=trigger, source=path, dest=self.to))
 
 

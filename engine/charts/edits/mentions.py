@@ -81,8 +81,8 @@ def mentions(outline: Outline) -> Iterator[Mention]:
     yield from _steps(value_at(root, 'on_retry'))
     yield from _keys(root)
     yield from _inside(root, RUN)
-    for state in outline.states.values():
-        yield Mention('state', state.key, scope=parent_of(state.path), defines=True)
+    for state in outline.states:
+        yield Mention('state', state.name, scope=parent_of(state.path), defines=True)
         yield from _part(state.body)
         yield from _all('role', value_at(state.body, 'agent'))
         yield from _all('record', value_at(state.body, 'output'))

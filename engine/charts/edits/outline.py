@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import yaml
 
+from engine.charts.compiling.templates import is_template
 from engine.charts.edits.document import Document
 from engine.errors import InvalidInput
 from engine.records import RUN, StatePath
-from engine.records.shape import ancestry, parent_of
+from engine.records.shape import parent_of
 
 Pair = tuple[yaml.ScalarNode, yaml.Node]
 """A key with its value: those of charts are texts."""
@@ -51,10 +52,19 @@ class StateText:
     """A state in the text: `key: body` in `around`."""
 
     path: StatePath
+    name: yaml.ScalarNode
+    """What transitions name it by: its `name`, unless that is a template, or else its key."""
     key: yaml.ScalarNode
     body: yaml.Node
     around: yaml.MappingNode
     around_key: yaml.ScalarNode
+
+    @property
+    def roles(self) -> set[str]:
+        """The roles that its agent may play."""
+        agent = value_at(self.body, 'agent')
+        named = (agent, value_at(agent, 'role'), value_at(agent, 'roles'))
+        return {role.value for node in named for role in scalars(node)}
 
     @property
     def is_final(self) -> bool:
@@ -70,6 +80,8 @@ class EdgeText:
     scope: StatePath
     """The state in which it is declared: its names are relative to that."""
     index: int
+    edges: Pair
+    """The list that it is in, with its key."""
     body: yaml.MappingNode
     trigger: str
     ends: tuple[tuple[StatePath, str], ...]
@@ -81,20 +93,35 @@ class Outline:
 
     def __init__(self, document: Document) -> None:
         self.document = document
-        self.states = {state.path: state for state in _states(document.root, '')}
+        self.states = list(_states(document.root, ''))
         self.edges = list(self._edges())
 
     def state(self, path: str, field: str = 'state') -> StateText:
-        """Return the state at a path. Raises `InvalidInput` if the text has none there."""
-        if (state := self.states.get(StatePath(path))) is not None:
-            return state
-        outer = next((inner for inner in ancestry(path) if inner in self.states), None)
-        if outer is not None and value_at(self.states[outer].body, 'agent') is not None:
-            problem = f'{path!r} is inside the agent {outer!r}, where nothing can be edited'
-        elif any(value_at(state.body, 'for') is not None for state in self.states.values()):
+        """Return the state at a path. Raises `InvalidInput` if the text has none there, or several."""
+        first, *others = self.find(path, field)
+        if others:
+            lines = ' and '.join(str(self.document.line(state.key)) for state in (first, *others))
+            problem = f'{path!r} is written for different parameters in lines {lines}: change it there'
+            raise InvalidInput({field: problem})
+        return first
+
+    def find(self, path: str, field: str) -> list[StateText]:
+        """Return the states at a path: several, if it depends on parameters which is there.
+
+        Raises:
+            InvalidInput: the text has none there.
+        """
+        if states := [state for state in self.states if state.path == path]:
+            return states
+        agents = (state for state in self.states if value_at(state.body, 'agent') is not None)
+        outer = next((state for state in agents if path.startswith(f'{state.path}.')), None)
+        if outer is not None:
+            problem = f'{path!r} is inside the agent {outer.path!r}, where nothing can be edited'
+        elif any(value_at(state.body, 'for') is not None for state in self.states):
             problem = f'there is no state {path!r} in the text; states made by `for` are edited there'
         else:
-            problem = f'there is no state {path!r}; there are {", ".join(self.states) or "none"}'
+            listed = ', '.join(state.path for state in self.states)
+            problem = f'there is no state {path!r}; there are {listed or "none"}'
         raise InvalidInput({field: problem})
 
     def body(self, path: str, field: str = 'state') -> yaml.Node:
@@ -103,7 +130,7 @@ class Outline:
 
     def children(self, path: str) -> list[StateText]:
         """Return the states right inside one; the outermost for ''."""
-        return [state for state in self.states.values() if parent_of(state.path) == path]
+        return [state for state in self.states if parent_of(state.path) == path]
 
     def edge(self, trigger: str, source: str, dest: str, number: int = 0) -> EdgeText:
         """Return a transition by what the diagram shows of it. Raises `InvalidInput`."""
@@ -125,20 +152,20 @@ class Outline:
 
     def _edges(self) -> Iterator[EdgeText]:
         """Yield all transitions as they are tried: those in the innermost states come first."""
-        for scope in sorted(self.states, key=lambda path: -path.count('.')):
-            yield from self._edges_in(scope)
-        yield from self._edges_in(RUN)
+        for state in sorted(self.states, key=lambda state: -state.path.count('.')):
+            yield from self._edges_in(state.path, state.body)
+        yield from self._edges_in(RUN, self.document.root)
 
-    def _edges_in(self, scope: StatePath) -> Iterator[EdgeText]:
-        items = value_at(self.body(scope), 'transitions')
-        if not isinstance(items, yaml.SequenceNode):
+    def _edges_in(self, scope: StatePath, around: yaml.Node) -> Iterator[EdgeText]:
+        edges = pair_at(around, 'transitions')
+        if edges is None or not isinstance(edges[1], yaml.SequenceNode):
             return
-        for index, body in enumerate(items.value):
+        for index, body in enumerate(edges[1].value):
             trigger, dest = value_at(body, 'on'), value_at(body, 'to')
             if isinstance(trigger, yaml.ScalarNode):
                 named = [item.value for item in scalars(value_at(body, 'from'))]
                 if '*' in named:
-                    named = [state.key.value for state in self.children(scope) if not state.is_final]
+                    named = [state.name.value for state in self.children(scope) if not state.is_final]
                 target = dest.value if isinstance(dest, yaml.ScalarNode) and not is_empty(dest) else ''
                 ends = (
                     (
@@ -147,7 +174,9 @@ class Outline:
                     )
                     for name in named
                 )
-                yield EdgeText(scope=scope, index=index, body=body, trigger=trigger.value, ends=tuple(ends))
+                yield EdgeText(
+                    scope=scope, index=index, edges=edges, body=body, trigger=trigger.value, ends=tuple(ends)
+                )
 
 
 def _states(around: yaml.Node, path: str) -> Iterator[StateText]:
@@ -156,6 +185,8 @@ def _states(around: yaml.Node, path: str) -> Iterator[StateText]:
         if pair is None or not isinstance(pair[1], yaml.MappingNode):
             continue
         for key, body in pairs_of(pair[1]):
-            inner = StatePath(f'{path}.{key.value}' if path else key.value)
-            yield StateText(path=inner, key=key, body=body, around=pair[1], around_key=pair[0])
+            own = value_at(body, 'name')
+            name = own if isinstance(own, yaml.ScalarNode) and not is_template(own.value) else key
+            inner = StatePath(f'{path}.{name.value}' if path else name.value)
+            yield StateText(path=inner, name=name, key=key, body=body, around=pair[1], around_key=pair[0])
             yield from _states(body, inner)

@@ -126,28 +126,32 @@ class _Comparer:
             for variant, differences in pairs.items()
             if differences
         }
+        concluded = ended & weighed.keys()
         at_end = [
-            0.0 if variant in settled else weighed[variant].p if variant in ended & weighed.keys() else 1.0
+            0.0 if variant in settled else weighed[variant].p if variant in concluded else 1.0
             for variant in pairs
         ]
-        by_time = (at_end, holm(at_end)), (self._early.p_values, holm(self._early.p_values))
+        by_end = zip(pairs, zip(at_end, holm(at_end), strict=True), strict=True)
+        p_values = {variant: each for variant, each in by_end if variant in concluded}
+        early = self._early.p_values
+        by_time = zip(pairs, zip(early, holm(early), strict=True), strict=True)
+        p_values |= {variant: each for variant, each in by_time if variant in settled}
         comparisons = []
-        for index, variant in enumerate(pairs):
-            p_values, adjusted = by_time[variant in settled]
-            concluded = variant in ended & weighed.keys()
+        for variant, differences in pairs.items():
+            p, adjusted = p_values.get(variant, (None, None))
             item = VariantComparison(
                 measure=self._measure.name,
                 variant=variant,
-                cases=len(pairs[variant]),
-                left_out=len(self._both(variant)) - len(pairs[variant]),
+                cases=len(differences),
+                left_out=len(self._both(variant)) - len(differences),
                 settled=variant in settled,
-                p=p_values[index] if concluded else None,
-                adjusted_p=adjusted[index] if concluded else None,
+                p=p,
+                adjusted_p=adjusted,
                 cost_ratio=self._cost_ratio(variant),
-                standing='open' if variant in weighed else 'nothing',
+                standing='open' if differences else 'nothing',
             )
-            if variant in weighed:
-                item = self._judge(item, pairs[variant], weighed[variant])
+            if differences:
+                item = self._judge(item, differences, weighed[variant])
             comparisons.append(item)
         return comparisons
 

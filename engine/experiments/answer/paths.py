@@ -34,8 +34,10 @@ def compare_paths(base: str, variants: Sequence[str], runs: Iterable[RunPath]) -
     splits = [_split(counts[:, place]) for place in range(len(places))]
     gaps: dict[tuple[str, bytes], tuple[float, float]] = {}
     for variant in variants:
-        for split, found in _part(listed, dict(zip(splits, counts.T, strict=True)), base, variant).items():
-            gaps[variant, split] = found
+        for split, gap_and_p in _part(
+            listed, dict(zip(splits, counts.T, strict=True)), base, variant
+        ).items():
+            gaps[variant, split] = gap_and_p
     adjusted = dict(zip(gaps, holm([p for _, p in gaps.values()]), strict=True))
     stats = []
     for index, (place, split) in enumerate(zip(places, splits, strict=True)):

@@ -16,16 +16,16 @@ from engine.experiments.answer.paired import RESAMPLES, batch, chance, interval
 from engine.experiments.answer.path_records import Place, RunPath, WayEffect
 from engine.experiments.answer.words import counted, figures, sorted_by_size
 
-FEWEST_CASES = 5
+MIN_CASES = 5
 """The fewest cases on either side about which something is said."""
-FEWEST_SAME = 6
+MIN_SHARED = 6
 """The fewest cases with both kinds of runs to compare within cases."""
 OFTEN = (1, 2)
 """How often a run must have been at a place: once, and at least twice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Way:
+class _Route:
     """Runs of a variant that went a certain way, and its others."""
 
     variant: str
@@ -64,24 +64,24 @@ def find_effects(
     Runs of the same case are compared, if enough cases have both kinds; otherwise cases are. Holm's
     adjustment is over all that are looked at; places that the same runs went to count once.
     """
-    ways, p_values = [], []
+    routes, p_values = [], []
     for variant in variants:
-        own = list(_ways(variant, runs, places, counts))
-        ways += own
+        own = list(_routes(variant, runs, places, counts))
+        routes += own
         p_values += _chances(own)
     adjusted = holm(p_values)
     effects = []
-    for way, p in zip(ways, adjusted, strict=True):
+    for route, p in zip(routes, adjusted, strict=True):
         if p <= ALPHA:
-            effect = _effect(way, p)
+            effect = _effect(route, p)
             if effect.low > 0 or effect.high < 0:
                 effects.append(effect)
     return tuple(sorted(effects, key=lambda effect: -abs(effect.difference)))
 
 
-def _ways(
+def _routes(
     variant: str, runs: Sequence[RunPath], places: Sequence[Place], counts: NDArray[np.int64]
-) -> Iterator[_Way]:
+) -> Iterator[_Route]:
     numbers: defaultdict[str, int] = defaultdict(lambda: len(numbers))
     rows = [row for row, run in enumerate(runs) if run.variant == variant and run.score is not None]
     cases = np.array([numbers[runs[row].case] for row in rows], dtype=np.int64)
@@ -91,19 +91,21 @@ def _ways(
         for at_least in OFTEN:
             went = counts[rows, index] >= at_least
             sides = len(set(cases[went])), len(set(cases[~went]))
-            if min(sides) < FEWEST_CASES or went.tobytes() in seen:
+            if min(sides) < MIN_CASES or went.tobytes() in seen:
                 continue
             seen.add(went.tobytes())
-            yield _Way(variant=variant, place=place, at_least=at_least, cases=cases, went=went, scores=scores)
+            yield _Route(
+                variant=variant, place=place, at_least=at_least, cases=cases, went=went, scores=scores
+            )
 
 
-def _chances(ways: Sequence[_Way]) -> list[float]:
-    """Return how often chance gives such a difference, for the ways of one variant."""
-    within = [way.within_cases() for way in ways]
+def _chances(routes: Sequence[_Route]) -> list[float]:
+    """Return how often chance gives such a difference, for the routes of one variant."""
+    within = [route.within_cases() for route in routes]
     p_values = [
-        float(chance(differences)) if len(differences) >= FEWEST_SAME else None for differences in within
+        float(chance(differences)) if len(differences) >= MIN_SHARED else None for differences in within
     ]
-    between = [way.by_case() for way, p in zip(ways, p_values, strict=True) if p is None]
+    between = [route.by_case() for route, p in zip(routes, p_values, strict=True) if p is None]
     if not between:
         return [p for p in p_values if p is not None]
     shuffled = iter(chances_between(np.array([shares for shares, _ in between]), between[0][1]))
@@ -111,10 +113,10 @@ def _chances(ways: Sequence[_Way]) -> list[float]:
 
 
 def chances_between(shares: NDArray[np.float64], means: NDArray[np.float64]) -> list[float]:
-    """Return how often scores shuffled among cases go with each way as much as these.
+    """Return how often scores shuffled among cases go with each route as much as these.
 
     Args:
-        shares: by way and case.
+        shares: by route and case.
         means: by case.
     """
     centred = means - means.mean()
@@ -136,14 +138,14 @@ def _slope(shares: Any, means: Any, axis: int = -1) -> Any:
     return (centred * means).sum(axis=axis) / np.where(spread > 0, spread, np.inf)
 
 
-def _effect(way: _Way, p: float) -> WayEffect:
-    differences = way.within_cases()
-    is_same = len(differences) >= FEWEST_SAME
+def _effect(route: _Route, p: float) -> WayEffect:
+    differences = route.within_cases()
+    is_same = len(differences) >= MIN_SHARED
     if is_same:
         difference = float(np.mean(differences))
         low, high = interval(differences)
     else:
-        shares, means = way.by_case()
+        shares, means = route.by_case()
         difference = float(_slope(shares, means))
         bounds = stats.bootstrap(
             (shares, means),
@@ -156,13 +158,13 @@ def _effect(way: _Way, p: float) -> WayEffect:
             rng=np.random.default_rng(0),
         ).confidence_interval
         low, high = float(bounds.low), float(bounds.high)
-    went = int(way.went.sum())
+    went = int(route.went.sum())
     effect = WayEffect(
-        variant=way.variant,
-        place=way.place,
-        at_least=way.at_least,
+        variant=route.variant,
+        place=route.place,
+        at_least=route.at_least,
         runs=went,
-        others=len(way.went) - went,
+        others=len(route.went) - went,
         difference=difference,
         low=low,
         high=high,
@@ -175,9 +177,9 @@ def _effect(way: _Way, p: float) -> WayEffect:
 
 def _say(effect: WayEffect) -> str:
     by, low, high = figures(*sorted_by_size(effect.difference, effect.low, effect.high))
-    way = 'through' if effect.place.dest is None else 'from'
+    preposition = 'through' if effect.place.dest is None else 'from'
     often = ' at least twice' if effect.at_least > 1 else ''
     than = 'higher' if effect.difference > 0 else 'lower'
     cases = 'of the same cases' if effect.same_cases else 'of other cases, which may be why'
-    runs = f'{counted(effect.runs, "run")} of {effect.variant} that went {way} {effect.place}{often}'
+    runs = f'{counted(effect.runs, "run")} of {effect.variant} that went {preposition} {effect.place}{often}'
     return f'{runs} scored {by} {than} ({low} to {high}) than {effect.others:,} others {cases}.'

@@ -56,10 +56,10 @@ def _say(design: Design, item: VariantComparison, summaries: Mapping[str, Varian
         cost = f', and {cost}' if cost else ''
         return f'{name} is {item.standing} than {base} by {by} ({low} to {high}) on {cases}{early}{cost}.'
     by, low, high = figures(item.difference, item.low, item.high)
-    found = f'difference {by}, {low} to {high}'
+    span = f'difference {by}, {low} to {high}'
     if item.standing == 'open':
         return (
-            f'{name} against {base} so far, on {cases} of {design.cases}: {found}.'
+            f'{name} against {base} so far, on {cases} of {design.cases}: {span}.'
             ' Nothing is concluded from a part of the runs.'
         )
     if item.low == item.high == 0:
@@ -68,9 +68,9 @@ def _say(design: Design, item: VariantComparison, summaries: Mapping[str, Varian
     if item.cases < fewest:
         more = (item.cases_needed or 0) > fewest
         needed = _needed(item, ', and some {} to see a difference of {}') if more else ''
-        return f'{cases} cannot tell {name} from {base} ({found}): at least {fewest} are needed{needed}.'
+        return f'{cases} cannot tell {name} from {base} ({span}): at least {fewest} are needed{needed}.'
     needed = _needed(item, '; some {} would be needed for {}', '; one of {1} would probably have been seen')
-    return f'No difference between {name} and {base} can be seen with {cases} ({found}){needed}.'
+    return f'No difference between {name} and {base} can be seen with {cases} ({span}){needed}.'
 
 
 def _say_why_nothing(item: VariantComparison, base: VariantSummary, variant: VariantSummary) -> str:

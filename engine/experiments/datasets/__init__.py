@@ -4,13 +4,12 @@ from engine.experiments.datasets.cells import escape_formula
 from engine.experiments.datasets.exporting import export_csv, export_json_lines
 from engine.experiments.datasets.from_runs import case_of
 from engine.experiments.datasets.importing import import_cases
-from engine.experiments.datasets.records import MAX_CASES, Case, ImportedCases, TableProblem
+from engine.experiments.datasets.records import MAX_CASES, Case, ImportedCases
 
 __all__ = [
     'MAX_CASES',
     'Case',
     'ImportedCases',
-    'TableProblem',
     'case_of',
     'escape_formula',
     'export_csv',

@@ -28,10 +28,10 @@ def export_json_lines(cases: Sequence[Case]) -> Iterator[str]:
             'split': case.split,
             'source': case.source,
         }
-        kept = {name: value for name, value in record.items() if value or name in ('id', 'parameters')}
+        given = {name: value for name, value in record.items() if value or name in ('id', 'parameters')}
         if case.expectation is not None:
-            kept['expectation'] = case.expectation
-        yield f'{json.dumps(kept, ensure_ascii=False, allow_nan=False)}\n'
+            given['expectation'] = case.expectation
+        yield f'{json.dumps(given, ensure_ascii=False, allow_nan=False)}\n'
 
 
 def export_csv(cases: Sequence[Case]) -> Iterator[str]:

@@ -10,9 +10,9 @@ from pydantic import ValidationError
 
 from engine.errors import EngineError, FilesUnavailable, InvalidInput, JournalUnavailable
 from engine.experiments.records import Score, ScorerSpec, digest_of
-from engine.experiments.scorers.base import Bench, Evidence, Judged, Scorer
+from engine.experiments.scorers.base import Evidence, Judged, Scorer
 from engine.experiments.scorers.facts import Contains, Equal, Number, Regex, Schema, StatusScorer
-from engine.experiments.scorers.model import JUDGE, Model
+from engine.experiments.scorers.model import Model
 from engine.experiments.scorers.path import PathScorer
 from engine.experiments.scorers.people import People, latest_marks
 from engine.experiments.scorers.python import Python, scorer
@@ -21,9 +21,7 @@ from engine.records import Status
 from engine.statechart.pattern import validation_problems
 
 __all__ = [
-    'JUDGE',
     'KINDS',
-    'Bench',
     'Evidence',
     'Judged',
     'Model',

@@ -140,8 +140,8 @@ class Regex(AnswerScorer):
         program = (
             'import re\nfound = re.search(*given, re.MULTILINE)\nprint(json.dumps(found and found[0][:200]))'
         )
-        found = await check_apart(program, [self.pattern, self.text(evidence)], seconds=REGEX_SECONDS)
-        return decide((found is not None) is self.found, f'found {found!r}' if found else 'not found')
+        match = await check_apart(program, [self.pattern, self.text(evidence)], seconds=REGEX_SECONDS)
+        return decide((match is not None) is self.found, f'found {match!r}' if match else 'not found')
 
 
 class Schema(AnswerScorer):
@@ -209,8 +209,8 @@ def _number(value: Any, last: bool) -> float | None:
         return float(value) if math.isfinite(value) else None
     if not isinstance(value, str):
         return None
-    found = NUMBER.findall(value[:MAX_TEXT])
-    if not found:
+    numbers = NUMBER.findall(value[:MAX_TEXT])
+    if not numbers:
         return None
-    number = float(found[-1 if last else 0].replace(',', '').replace('\u2212', '-'))
+    number = float(numbers[-1 if last else 0].replace(',', '').replace('\u2212', '-'))
     return number if math.isfinite(number) else None

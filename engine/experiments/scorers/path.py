@@ -106,9 +106,9 @@ class PathScorer(Scorer):
             yield f'tool: {self.tool} was not called{given}'
         if self.when and not parse_expression(self.when, RUN_NAMES).evaluate(_WholeRun(evidence)):
             yield f'{self.when}: does not hold'
-        asked = any(path.rpartition('.')[2] == APPROVING for step in steps for path in step.entered)
-        if self.approval is not None and asked is not self.approval:
-            yield f'approval: it was {"" if asked else "not "}asked for'
+        was_asked = any(path.rpartition('.')[2] == APPROVING for step in steps for path in step.entered)
+        if self.approval is not None and was_asked is not self.approval:
+            yield f'approval: it was {"" if was_asked else "not "}asked for'
 
     def _fits(self, call: Mapping[str, Any]) -> bool:
         arguments = _call(call)['arguments']

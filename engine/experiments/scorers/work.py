@@ -36,8 +36,8 @@ class File(WorkScorer):
     async def score(self, evidence: Evidence) -> Score:
         snapshot = evidence.files(self.agent)
         files = await evidence.bench.workspaces.files(evidence.info.id, snapshot) if snapshot else []
-        found = next((file.path for file in files if fnmatchcase(file.path, self.path)), '')
-        return decide(bool(found), found or f'there is no {self.path}')
+        match = next((file.path for file in files if fnmatchcase(file.path, self.path)), '')
+        return decide(bool(match), match or f'there is no {self.path}')
 
 
 class Command(WorkScorer):

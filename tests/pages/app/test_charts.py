@@ -198,6 +198,9 @@ async def test_an_earlier_version_is_looked_at_compared_and_made_current(pages, 
     await pages.open(f'/charts/toast?version={first.version}')
     await see(pages, 'This is an earlier version.', retries=30)
     assert text_of(pages).props['readonly'] and not labelled(pages, 'Note on this version')
+    click(pages, 'Run')
+    await see(pages, 'Configure Toast', 'ersion 1', retries=30)
+    await pages.open(f'/charts/toast?version={first.version}')
     click(pages, 'Make current')
     await see(pages, 'Saved', retries=30)
     assert (await conductor.charts.get('toast')).version == first.version
@@ -233,7 +236,7 @@ async def test_the_example_runs_with_its_own_answers(pages, conductor):
     await pages.open('/launch/toast')
     click(pages, 'Samples')
     click(pages, 'A toast')
-    await see(pages, 'Stubs answer instead of models.', 'For: writer, critic.', retries=30)
+    await see(pages, 'Stubs answer instead of models.', 'for: writer, critic.', retries=30)
     click(pages, 'Run')
     await see(pages, 'Here is run', retries=30)
     (info,) = (await conductor.runs(RunQuery())).runs

@@ -7,7 +7,7 @@ import pytest
 from engine import LocalConductor
 from engine.experiments import Case, Experiment, ScorerSpec, Variant
 from engine.records import Launch
-from tests.support.experiments import Echo
+from tests.support.charts.echo import Echo
 
 LOAVES = Experiment(
     name='Loaves',

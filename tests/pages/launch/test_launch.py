@@ -56,7 +56,7 @@ async def test_an_earlier_version_is_launched_from_a_form_of_its_own(pages, cond
     await pages.open('/launch/ask')
     await pages.should_not_see('This is version')
     await pages.open(f'/launch/ask?version={one.version}')
-    await see(pages, f'This is version {one.version}', 'Current version')
+    await see(pages, f'This is version 1 ({one.version}), not the current one.', 'Current version')
     await launchers[-1].start()
     (run,) = (await conductor.runs()).runs
     assert run.version == one.version

@@ -6,10 +6,10 @@ from nicegui.testing import User
 
 from engine import Catalog, LocalConductor
 from engine.charts.library import ChartLibrary
+from tests.support.charts.stand_in import CASES, FACTS, stand_in
 from tests.support.harness import FakeModel, in_turn, start_run, wait_for_state
 from tests.support.pages.clicks import answer, click, enter, see
 from tests.support.pages.serving import serve
-from tests.support.charts.stand_in import CASES, FACTS, stand_in
 
 FIXABLE, STUBBORN = CASES[1], CASES[3]
 

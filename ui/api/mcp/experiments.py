@@ -64,8 +64,8 @@ async def _list(conductor: Conductor, arguments: ListExperiments, report: Report
     return {
         'datasets': [encode(dataset) for dataset in await conductor.datasets.list()],
         'experiments': [
-            {'id': found.id, 'name': found.name, 'state': found.state, 'reason': found.reason}
-            for found in await conductor.experiments.list()
+            {'id': stored.id, 'name': stored.name, 'state': stored.state, 'reason': stored.reason}
+            for stored in await conductor.experiments.list()
         ],
     }
 
@@ -99,11 +99,11 @@ async def _cancel(
 
 
 async def _describe(conductor: Conductor, experiment: str) -> dict[str, Any]:
-    found, page = await conductor.experiments.get(experiment), await conductor.experiments.cells(experiment)
+    stored, page = await conductor.experiments.get(experiment), await conductor.experiments.cells(experiment)
     return {
-        'id': found.id,
-        'state': found.state,
-        'reason': found.reason,
+        'id': stored.id,
+        'state': stored.state,
+        'reason': stored.reason,
         'runs': {'planned': page.planned, 'scored': sum(cell.state == 'scored' for cell in page.cells)},
         'answer': encode(await conductor.experiments.answer(experiment)),
     }

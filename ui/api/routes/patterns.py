@@ -34,6 +34,7 @@ Version = Annotated[
 @router.get('', response_model=wire(PatternList))
 async def list_patterns(conductor: Engine) -> PatternList:
     """List the patterns, and the files that could not be loaded."""
+    await conductor.charts.list()  # Notices files that were edited elsewhere.
     return describe_patterns(conductor.catalog)
 
 

@@ -73,10 +73,10 @@ def import_file(  # noqa: PLR0913  (the options)
 @with_session('as_json', 'database', 'server')
 def list_datasets(*, session: Session) -> None:
     """List the datasets with their newest versions."""
-    found = with_conductor(session, lambda conductor: conductor.datasets.list())
-    for item in found:
+    stored = with_conductor(session, lambda conductor: conductor.datasets.list())
+    for item in stored:
         _print(item, session)
-    if not found and not session.as_json:
+    if not stored and not session.as_json:
         typer.echo('there are no datasets')
 
 
@@ -85,12 +85,12 @@ def show(name: Name, version: Version = '', *, session: Session) -> None:
     """Show a dataset: its versions, and the first ten cases of one; with `--json`, all of them."""
 
     async def work(conductor: Conductor) -> tuple[DatasetInfo, Sequence[Case]]:
-        found = await conductor.datasets.get(name)
-        return found, await conductor.datasets.cases(found.id, version)
+        stored = await conductor.datasets.get(name)
+        return stored, await conductor.datasets.cases(stored.id, version)
 
-    found, cases = with_conductor(session, work)
+    stored, cases = with_conductor(session, work)
     if not session.as_json:
-        for item in found.versions:
+        for item in stored.versions:
             note = f': {item.note}' if item.note else ''
             typer.echo(strip_control(f'{item.id}  {count(item.cases, "case")}{note}'))
     _print_cases(cases, session)

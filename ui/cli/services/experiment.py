@@ -111,9 +111,9 @@ def resume(
     """Go on with a paused or interrupted experiment, and show the answer."""
 
     async def work(conductor: Conductor) -> ExperimentResult:
-        found = await _find(conductor, name)
-        _check_variant(found, variant)
-        return await _follow(conductor, await conductor.experiments.resume(found.id), session)
+        stored = await _find(conductor, name)
+        _check_variant(stored, variant)
+        return await _follow(conductor, await conductor.experiments.resume(stored.id), session)
 
     _end(with_conductor(session, work), session, fail_under, variant, junit)
 
@@ -121,15 +121,15 @@ def resume(
 @with_session('as_json', 'database', 'server')
 def list_experiments(*, session: Session) -> None:
     """List the experiments, newest first."""
-    found = with_conductor(session, lambda conductor: conductor.experiments.list())
-    for item in found:
+    stored = with_conductor(session, lambda conductor: conductor.experiments.list())
+    for item in stored:
         if session.as_json:
             _print_json(item)
             continue
         names = ', '.join(variant.name for variant in item.variants)
         why = f' ({item.reason})' if item.reason else ''
         typer.echo(strip_control(f'{item.id}  {item.state}{why}  {item.name}: {names}'))
-    if not found and not session.as_json:
+    if not stored and not session.as_json:
         typer.echo('there are no experiments')
 
 
@@ -158,7 +158,7 @@ def show(
 @with_session('database', 'server')
 def pause(name: Name, *, session: Session) -> None:
     """Start no more runs of an experiment; those under way go on."""
-    _steer(session, name, lambda conductor, found: conductor.experiments.pause(found))
+    _steer(session, name, lambda conductor, stored: conductor.experiments.pause(stored))
 
 
 @with_session('database', 'server')
@@ -169,7 +169,7 @@ def cancel(
     session: Session,
 ) -> None:
     """Stop an experiment, and cancel its runs that are under way."""
-    _steer(session, name, lambda conductor, found: conductor.experiments.cancel(found, reason))
+    _steer(session, name, lambda conductor, stored: conductor.experiments.cancel(stored, reason))
 
 
 @with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'server')
@@ -185,8 +185,8 @@ def rescore(
     scorers = read_experiment(file).experiment.scorers if file else None
 
     async def work(conductor: Conductor) -> ExperimentResult:
-        found = await _find(conductor, name)
-        return await _follow(conductor, await conductor.experiments.rescore(found.id, scorers), session)
+        stored = await _find(conductor, name)
+        return await _follow(conductor, await conductor.experiments.rescore(stored.id, scorers), session)
 
     _end(with_conductor(session, work), session)
 
@@ -207,16 +207,40 @@ def mark(  # noqa: PLR0913  (the options)
 ) -> None:
     """Say what you think of a run of an experiment, alone or compared with another."""
 
-    def work(conductor: Conductor, found: str) -> Awaitable[object]:
-        return conductor.experiments.mark(found, cell, over=over, value=value, comment=comment)
+    def work(conductor: Conductor, stored: str) -> Awaitable[object]:
+        return conductor.experiments.mark(stored, cell, over=over, value=value, comment=comment)
 
     _steer(session, name, work)
 
 
 @with_session('database', 'server')
+def adopt(
+    name: Name,
+    variant: Annotated[str, typer.Argument(metavar='VARIANT', help='The name of the variant.')] = '',
+    reset: Annotated[
+        bool, typer.Option('--reset', help="Start from the pattern's own defaults again instead.")
+    ] = False,
+    *,
+    session: Session,
+) -> None:
+    """Make a variant what the launch form of its pattern starts from."""
+    if not variant and not reset:
+        raise InvalidInput({'VARIANT': 'name the variant, or give --reset'})
+
+    async def work(conductor: Conductor) -> None:
+        experiment = await _find(conductor, name)
+        if reset:
+            await conductor.experiments.reset_default(experiment.base.pattern)
+        else:
+            await conductor.experiments.adopt(experiment.id, variant)
+
+    with_conductor(session, work)
+
+
+@with_session('database', 'server')
 def remove(name: Name, *, session: Session) -> None:
     """Remove an experiment that is over; its runs stay."""
-    _steer(session, name, lambda conductor, found: conductor.experiments.remove(found))
+    _steer(session, name, lambda conductor, stored: conductor.experiments.remove(stored))
 
 
 async def _follow(conductor: Conductor, experiment: Experiment, session: Session) -> ExperimentResult:
@@ -248,29 +272,24 @@ def _end(
     variant: str = '',
     junit: Path | None = None,
 ) -> None:
-    """Print a result, and exit with its code."""
+    """Print a result, and exit with its code; `fail_under` replaces what the experiment says."""
+    experiment = result.experiment
+    if fail_under is not None:
+        experiment = replace(experiment, fail_under=fail_under)
     if session.as_json:
         _print_json(result.answer)
     else:
         for line in result_lines(result):
             typer.echo(strip_control(line))
     if junit:
-        junit.write_bytes(junit_of(result, fail_under, variant))
-    state = result.experiment.state
+        junit.write_bytes(junit_of(result, experiment.fail_under, variant))
+    state = experiment.state
     if state != 'done':
         raise typer.Exit(ExitCode.CANCELLED if state == 'cancelled' else ExitCode.UNFINISHED)
-    if fail_under is not None and _is_worse(result, fail_under, variant):
+    name = variant or experiment.variants[0].name
+    (mean,) = (item.scores[0].mean for item in result.answer.variants if item.variant == name)
+    if experiment.falls_short(mean):
         raise typer.Exit(ExitCode.FAILED)
-
-
-def _is_worse(result: ExperimentResult, limit: float, variant: str) -> bool:
-    """Whether a variant's mean score is worse than it may be; one that was never scored is."""
-    name = variant or result.experiment.variants[0].name
-    found = next(item for item in result.answer.variants if item.variant == name)
-    mean = found.scores[0].mean
-    if mean is None:
-        return True
-    return mean > limit if result.experiment.scorers[0].better == 'lower' else mean < limit
 
 
 def _check_variant(experiment: Experiment, variant: str) -> None:
@@ -281,6 +300,24 @@ def _check_variant(experiment: Experiment, variant: str) -> None:
 
 async def _find(conductor: Conductor, name: str) -> Experiment:
     return find_named(await conductor.experiments.list(), name, 'experiment')
+
+
+def find_experiment(session: Session, name: str) -> Experiment:
+    """Return the experiment of a file, whose cases are saved, or an earlier one to be started again.
+
+    Raises:
+        InvalidInput, OSError
+    """
+    file = read_experiment(Path(name)) if Path(name).is_file() else None
+
+    async def work(conductor: Conductor) -> Experiment:
+        if file is None:
+            return (await _find(conductor, name)).again()
+        if file.cases:
+            await conductor.datasets.save(file.experiment.dataset, file.cases)
+        return file.experiment
+
+    return with_conductor(session, work)
 
 
 def with_conductor(session: Session, work: Callable[[Conductor], Awaitable[T]]) -> T:

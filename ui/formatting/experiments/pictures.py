@@ -58,12 +58,12 @@ def pareto(points: Sequence[Point], *, measure: str, unit: str) -> str:
     def y(value: float) -> float:
         return bottom - (value - up[0]) / (up[-1] - up[0]) * (bottom - TOP)
 
-    said = '; '.join(
+    summary = '; '.join(
         f'{point.name}: {figure(point.score)} at {_amount(point.spent, unit)}' for point in points
     )
     parts = [
         f'<svg class="picture" viewBox="0 0 {WIDTH} {HEIGHT}" role="img"'
-        f' aria-label="{escape(f"{measure} against {unit} of a run. {said}")}">'
+        f' aria-label="{escape(f"{measure} against {unit} of a run. {summary}")}">'
     ]
     for tick in up:
         parts.append(f'<path class="grid" d="M{LEFT} {y(tick):.1f}H{right}"/>')
@@ -74,17 +74,17 @@ def pareto(points: Sequence[Point], *, measure: str, unit: str) -> str:
     parts.append(_text(LEFT, 12, f'{measure} ↑', 'start'))
     joined = sorted((point for point in points if point.is_on_front), key=lambda point: point.spent)
     if len(joined) > 1:
-        way = 'L'.join(f'{x(point.spent):.1f} {y(point.score):.1f}' for point in joined)
-        parts.append(f'<path class="front" d="M{way}"/>')
-    beside: dict[tuple[int, int], int] = {}
+        line = 'L'.join(f'{x(point.spent):.1f} {y(point.score):.1f}' for point in joined)
+        parts.append(f'<path class="front" d="M{line}"/>')
+    names_at: dict[tuple[int, int], int] = {}
     for point in points:
         kind = 'dot best' if point.is_on_front else 'dot'
         at_x, at_y = x(point.spent), y(point.score)
         parts.append(f'<circle class="{kind}" cx="{at_x:.1f}" cy="{at_y:.1f}" r="6"/>')
         end = at_x > WIDTH * 0.7
         place = round(at_x / 40), round(at_y / 16)
-        lower = 16 * beside.setdefault(place, 0)  # points in one place have their names below each other
-        beside[place] += 1
+        lower = 16 * names_at.setdefault(place, 0)  # points in one place have their names below each other
+        names_at[place] += 1
         side = (-12, 'end') if end else (12, 'start')
         parts.append(_text(at_x + side[0], at_y + 4 + lower, point.name, side[1], 'name'))
     return ''.join([*parts, '</svg>'])
@@ -117,15 +117,15 @@ def trend_picture(trend: Sequence[TrendPoint], measure: str) -> str:
     def y(value: float) -> float:
         return bottom - (value - up[0]) / (up[-1] - up[0]) * (bottom - TOP)
 
-    said = '; '.join(f'{point.version[:12]}: {figure(point.mean)}' for point in trend)
-    label = escape(f'{measure} of versions, the oldest first. {said}')
+    summary = '; '.join(f'{point.version[:12]}: {figure(point.mean)}' for point in trend)
+    label = escape(f'{measure} of versions, the oldest first. {summary}')
     parts = [f'<svg class="picture" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">']
     for tick in up:
         parts.append(f'<path class="grid" d="M{LEFT} {y(tick):.1f}H{right}"/>')
         parts.append(_text(LEFT - 8, y(tick) + 4, figure(tick), 'end'))
     places = [(LEFT + step * number, point) for number, point in enumerate(trend)]
-    way = 'L'.join(f'{x:.1f} {y(point.mean):.1f}' for x, point in places)
-    parts.append(f'<path class="front" d="M{way}"/>')
+    line = 'L'.join(f'{x:.1f} {y(point.mean):.1f}' for x, point in places)
+    parts.append(f'<path class="front" d="M{line}"/>')
     for x, point in places:
         parts.append(f'<path class="reach" d="M{x:.1f} {y(point.low):.1f}V{y(point.high):.1f}"/>')
         parts.append(f'<circle class="dot best" cx="{x:.1f}" cy="{y(point.mean):.1f}" r="5"/>')

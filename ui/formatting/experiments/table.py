@@ -15,7 +15,7 @@ from ui.formatting.steps import duration
 from ui.formatting.usage import dollars
 
 Show = Literal['all', 'differ', 'worse', 'failed', 'unscored', 'running']
-SHOWN: Mapping[Show, str] = {
+SHOWN: Mapping[str, str] = {
     'all': 'All cases',
     'differ': 'Scores differ',
     'worse': 'Worse than the first',
@@ -144,15 +144,15 @@ class CellTable:
 
     def sample_runs(self) -> list[RunId]:
         """Return a run of each variant that has ended."""
-        found: dict[str, RunId] = {}
+        samples: dict[str, RunId] = {}
         for row in self.rows.values():
             for variant, cell in row.items():
                 ended = (line.run for line in cell.runs.values() if line.run and line.state == 'scored')
-                if variant not in found and (run := next(ended, None)):
-                    found[variant] = run
-            if len(found) == len(self.variants):
+                if variant not in samples and (run := next(ended, None)):
+                    samples[variant] = run
+            if len(samples) == len(self.variants):
                 break
-        return list(found.values())
+        return list(samples.values())
 
     def runs(self) -> Iterable[RunLine]:
         """Yield all runs."""
@@ -163,8 +163,8 @@ class CellTable:
     def means(self, case: str) -> dict[str, float]:
         """Return the mean scores of a case by variant, without those that have none."""
         cells = self.rows.get(case, {})
-        found = {name: cells[name].mean(self.scorer) for name in self.variants if name in cells}
-        return {name: mean for name, mean in found.items() if mean is not None}
+        means = {name: cells[name].mean(self.scorer) for name in self.variants if name in cells}
+        return {name: mean for name, mean in means.items() if mean is not None}
 
     def disagreement(self, case: str) -> float:
         """Return how far apart the variants' scores of a case are."""
@@ -219,7 +219,7 @@ class CellTable:
         spread = f'±{figure(deviation)}' if len(scores) > 1 and (deviation := stdev(scores)) else ''
         spent = [
             dollars(cell.dollars) if cell.dollars else '',
-            duration(cell.seconds) if (cell.seconds or 0.0) >= MIN_SECONDS else '',
+            duration(seconds) if (seconds := cell.seconds or 0.0) >= MIN_SECONDS else '',
         ]
         tone = '' if not gain else 'up' if gain > 0 else 'down'
         shown_gain = '' if mean is None or not gain else signed(mean - self.means(case)[self.variants[0]])

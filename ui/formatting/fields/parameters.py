@@ -61,12 +61,17 @@ def describe_patterns(catalog: Catalog) -> PatternList:
     return PatternList(patterns=described, faults=tuple(catalog.faults))
 
 
+def version_name(catalog: Catalog, pattern: str, version: str) -> str:
+    """Return a version as people read it: `3 (0a1b2c3d4e5f)`; without its number if it has none here."""
+    number = catalog.charts.number(pattern, version) if catalog.charts else 0
+    return f'{number} ({version})' if number else version
+
+
 def version_text(catalog: Catalog, info: RunInfo) -> str:
     """Return the version of its pattern that a run was started with, and whether it is still here."""
     if not info.version:
         return 'version unknown'
-    number = catalog.charts.number(info.pattern, info.version) if catalog.charts else 0
-    name = f'version {number} ({info.version})' if number else f'version {info.version}'
+    name = f'version {version_name(catalog, info.pattern, info.version)}'
     pattern, today = catalog.find_of(info), catalog.find(info.pattern)
     if pattern is None or pattern.version != info.version:
         return f'{name}, which is gone; today it is {today.version}' if today else f'{name}, which is gone'

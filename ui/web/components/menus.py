@@ -29,7 +29,7 @@ class PickerItem:
 
     title: str
     note: str = ''
-    on_choose: Callable[[], None]
+    on_choose: Callable[[], object]
 
 
 @contextmanager

@@ -18,8 +18,8 @@ from engine.patterns.author.work import read_answer
 from engine.records import RunId, View
 from engine.runtime import acting_as
 from engine.tools.builtin.prompt_templates import FOLDER
-from tests.support.harness import FakeModel, in_turn, start_run, wait_for_state
 from tests.support.charts.stand_in import CASES, FACTS, REPLIES, Case, stand_in
+from tests.support.harness import FakeModel, in_turn, start_run, wait_for_state
 
 REQUEST = 'somebody collects facts and somebody else checks them'
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
-from engine import EventRefused, InvalidInput, LocalConductor, SimulatedClock
+from engine import Catalog, EventRefused, InvalidInput, LocalConductor, SimulatedClock
 from engine.charts import chart_schema, load_chart
 from engine.charts.compiling.scope import NAMES, READERS
 from engine.charts.format import ChartFile
@@ -210,6 +212,14 @@ def test_mistakes_are_named_with_their_lines(old: str, new: str, line: int, says
     assert says in problems.get(f'one.chart.yaml:{line}', ''), problems
 
 
+def test_stubs_of_a_role_that_nobody_plays_are_left_out() -> None:
+    text = (
+        AGENT.replace('roles: {', 'roles: {cook: {}, ')
+        + 'stubs: {cook: [Soup.], writer: [{title: A, points: 1}]}\n'
+    )
+    assert load_chart(text).stubs_for() == {'writer': [{'title': 'A', 'points': 1}]}
+
+
 def test_several_mistakes_are_named_at_once() -> None:
     text = (
         AGENT.replace('role: writer,', 'role: editor,')
@@ -243,3 +253,14 @@ def test_the_published_schema_accepts_what_is_read(path: Path) -> None:
 
 def test_every_name_is_described() -> None:
     assert NAMES.keys() == READERS.keys()
+
+
+async def test_the_guides_chart_plays_its_scenario_to_the_end() -> None:
+    guide = (Path(__file__).parents[4] / 'assets' / 'guide' / 'charts.md').read_text('utf-8')
+    (text,) = re.findall(r'^```yaml\n(chart: .*?)^```', guide, re.MULTILINE | re.DOTALL)
+    chart = load_chart(text, name='critique.chart.yaml')
+    (scenario,) = chart.file.scenarios
+    async with LocalConductor(catalog=replace(Catalog.load(), patterns={'critique': chart})) as conductor:
+        run = await complete_run(conductor, 'critique', scenario.parameters, stubs=scenario.stubs)
+        outcome = await conductor.result(run)
+    assert (outcome.status, outcome.answer) == ('done', 'To Ada and her engine.')

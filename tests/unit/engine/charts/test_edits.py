@@ -26,6 +26,7 @@ from engine.charts.edits import (
 from engine.charts.edits.mentions import STEPS, WITHIN
 from engine.charts.format import Part
 from engine.errors import InvalidInput
+from engine.statechart.shape_builder import build_shape
 from tests.unit.engine.charts.edited_charts import (
     COMMENTED,
     LAYOUTS,
@@ -133,7 +134,7 @@ def test_a_state_goes_with_its_transitions_and_stubs(text):
     deletion = DeleteState(state='work.judging')
     assert [words for _, words in deletion.goes_too(text)] == [
         'done from work.writing to work.judging', 'done from work.judging to work.over',
-        'done from work.judging to work.writing', 'the stubs of work.judging',
+        'done from work.judging to work.writing', 'the stubs of work.judging', 'the stubs of critic',
     ]  # fmt: skip
     text = edit_chart(
         edit_chart(
@@ -168,6 +169,7 @@ def test_keys_of_a_state_are_set_and_deleted(text):
     text = edit_chart(text, SetKey(state='work.writing', key='prompt', value=prompt))
     text = edit_chart(text, SetKey(state='work.writing', key='within', value=90))
     text = edit_chart(text, SetKey(state='work.writing', key='role', value='critic'))
+    assert 'writer' not in data_of(text)['scenarios'][0]['stubs']
     state = data_of(text)['states']['work']['states']['writing']
     assert state == {'agent': 'critic', 'prompt': prompt, 'within': 90, 'then': 'keep'}
     text = edit_chart(text, SetKey(state='work.writing', key='within', value=None))
@@ -232,6 +234,32 @@ def test_other_lines_stay_as_they_are(text):
         assert before.count('#') == after.count('#')
         assert before.count('\r') == before.count('\n') * ('\r' in before)
         assert after.count('\r') == after.count('\n') * ('\r' in after)
+
+
+def test_a_state_written_for_several_parameters_is_renamed_as_one_and_changed_in_the_text():
+    text = """
+chart: two
+parameters: {fast: {type: boolean, default: true}}
+initial: work
+states:
+  quick: {name: work, when: parameters.fast, waits: news}
+  slow:
+    name: work
+    when: not parameters.fast
+    waits: news
+  end: {final: true}
+transitions:
+  - {on: news, from: work, to: end}
+"""
+    for fast in (True, False):
+        renamed = load_chart(edit_chart(text, Rename(what='state', old='work', new='reading')))
+        states = build_shape(renamed.sample({'fast': fast})).states
+        assert [state.path for state in states] == ['reading', 'end']
+    assert edit_chart(text, AddEdge(trigger='later', source='work', dest='end')).count('from: work') == 2
+    problem = refused(text, SetKey(state='work', key='within', value=60))
+    assert problem == {
+        'state': "'work' is written for different parameters in lines 6 and 7: change it there"
+    }
 
 
 def test_an_edit_comes_as_json_through_one_door():

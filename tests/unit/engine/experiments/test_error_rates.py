@@ -1,4 +1,4 @@
-"""By simulation: how often equal variants are called different, and how often a true difference is found."""
+"""By simulation: how often equal variants are called different, and a true difference is found."""
 
 from collections.abc import Callable
 

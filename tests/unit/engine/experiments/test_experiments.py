@@ -1,7 +1,8 @@
-"""Experiments in one process: planned, run, scored, steered, continued, and what has changed run again."""
+"""Experiments in one process: planned, run, scored, steered, continued, and only changes run again."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -13,7 +14,7 @@ from engine.experiments.datasets import Case
 from engine.experiments.records import Experiment, ScorerSpec, UnknownExperiment, Variant
 from engine.journal import MemoryJournal
 from engine.records import Launch, RunId, RunQuery, Status
-from tests.support.experiments import Echo
+from tests.support.charts.echo import Echo
 from tests.support.harness import HastyClock, turns, until
 
 CASES = [Case(id=f'case {n}', parameters={'answer': f'{n} loaves'}, expectation=str(n)) for n in range(8)]
@@ -131,12 +132,32 @@ async def test_runs_are_scored_again_by_other_scorers_and_none_is_made(conductor
     assert since.cells == () and since.cursor == page.cursor and since.planned == 24
 
 
+async def test_runs_are_scored_again_though_their_experiment_is_just_being_left(
+    conductor: LocalConductor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, scored_again = conductor.experiments._store, asyncio.Event()
+    release = store.release_lease
+
+    async def slow_release(experiment: str, owner: str) -> None:
+        await scored_again.wait()
+        await release(experiment, owner)
+
+    monkeypatch.setattr(store, 'release_lease', slow_release)
+    started = await conductor.experiments.add(experiment(variants=VARIANTS[:1]))
+    await over(conductor, started.id)
+    await conductor.experiments.rescore(started.id, [PATH])
+    scored_again.set()
+    await over(conductor, started.id)
+    page = await conductor.experiments.cells(started.id)
+    assert {name for cell in page.cells for name in cell.scores} == {'direct'}
+
+
 async def over(conductor: LocalConductor, experiment: str) -> Experiment:
     async for _ in turns():
-        found = await conductor.experiments.get(experiment)
-        if found.is_over:
-            return found
-    raise AssertionError(f'it is {found.state}')
+        stored = await conductor.experiments.get(experiment)
+        if stored.is_over:
+            return stored
+    raise AssertionError(f'it is {stored.state}')
 
 
 async def test_a_paused_experiment_starts_no_runs_and_goes_on_where_it_was() -> None:
@@ -240,15 +261,15 @@ async def test_a_judge_scores_in_runs_of_its_own_that_anyone_can_read(compare: b
         await conductor.datasets.save('loaves', CASES[:2])
         result = await conductor.experiment(experiment(variants=VARIANTS[:2], scorers=(judge,), at_once=4))
         scores = [(cell.variant, cell.scores['good']) for cell in result.cells]
-        judged = await conductor.runs(RunQuery(pattern='judge'))
+        judge_runs = await conductor.runs(RunQuery(pattern='judge'))
     assert all(score.value is not None and not score.waits for _, score in scores)
     read = [run for _, score in scores for run in score.runs]
-    assert sorted(info.id for info in judged.runs) == sorted(read) and len(read) == (2 if compare else 4)
+    assert sorted(info.id for info in judge_runs.runs) == sorted(read) and len(read) == (2 if compare else 4)
     assert not compare or {score.value for name, score in scores if name == 'as it is'} == {0.5}
-    used = sum(info.usage.total for info in judged.runs)
+    used = sum(info.usage.total for info in judge_runs.runs)
     assert sum(cell.judge_tokens for cell in result.cells) == used > 0
     assert {'judge', f'experiment:{result.experiment.id}'} == {
-        tag for info in judged.runs for tag in info.tags
+        tag for info in judge_runs.runs for tag in info.tags
     }
 
 

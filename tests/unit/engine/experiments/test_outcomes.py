@@ -10,7 +10,7 @@ from engine.experiments.answer.trend import find_trend
 from engine.experiments.datasets import Case
 from engine.experiments.records import Experiment, ScorerSpec, Variant
 from engine.records import Launch
-from tests.support.experiments import Echo
+from tests.support.charts.echo import Echo
 
 CASES = [Case(id=f'case {n}', parameters={'answer': f'{n} loaves'}, expectation=str(n)) for n in range(8)]
 

@@ -26,14 +26,14 @@ def run(case: str, variant: str, revisions: int, score: float | None) -> RunPath
     return RunPath(case=case, variant=variant, score=score, stats=PathStats(seq=9, edges=edges, stays=stays))
 
 
-def runs(ways: dict[str, Way], cases: int, repeats: int = 1, seed: int = 0) -> list[RunPath]:
+def runs(steps: dict[str, Way], cases: int, repeats: int = 1, seed: int = 0) -> list[RunPath]:
     rng = np.random.default_rng(seed)
     paths = []
     for case in range(cases):
         ease = rng.normal()
-        for variant, way in ways.items():
+        for variant, step in steps.items():
             for _ in range(repeats):
-                revisions, score = way(rng)
+                revisions, score = step(rng)
                 paths.append(run(f'case {case}', variant, revisions, ease + score))
     return paths
 
@@ -64,8 +64,8 @@ def test_a_place_says_how_often_each_variant_went_there_and_what_those_runs_scor
 
 
 def test_equal_variants_seldom_part_clearly() -> None:
-    way: Way = lambda rng: (int(rng.integers(0, 4)), 0.0)  # noqa: E731
-    answers = [compare_paths('A', ('B',), runs({'A': way, 'B': way}, 20, 1, seed)) for seed in range(60)]
+    step: Way = lambda rng: (int(rng.integers(0, 4)), 0.0)  # noqa: E731
+    answers = [compare_paths('A', ('B',), runs({'A': step, 'B': step}, 20, 1, seed)) for seed in range(60)]
     clear = [any(item.partings[0].clear for item in answer.places) for answer in answers]
     assert np.mean(clear) <= 0.15  # 5 % are expected.
 
@@ -92,9 +92,9 @@ def test_without_repeats_it_is_said_that_the_cases_may_be_why() -> None:
 
 
 def test_nothing_is_said_where_the_way_says_nothing_about_the_score() -> None:
-    way: Way = lambda rng: (int(rng.integers(0, 3)), rng.normal())  # noqa: E731
-    said = [bool(compare_paths('A', (), runs({'A': way}, 15, 3, seed)).effects) for seed in range(60)]
-    assert np.mean(said) <= 0.15  # 5 % are expected.
+    step: Way = lambda rng: (int(rng.integers(0, 3)), rng.normal())  # noqa: E731
+    any_effect = [bool(compare_paths('A', (), runs({'A': step}, 15, 3, seed)).effects) for seed in range(60)]
+    assert np.mean(any_effect) <= 0.15  # 5 % are expected.
 
 
 def test_nothing_is_said_of_few_runs() -> None:

@@ -11,7 +11,7 @@ from engine import InvalidInput, LocalConductor
 from engine.experiments.records import Mark, Score, ScorerSpec
 from engine.experiments.scorers import read_scorers, score_run, scorer
 from engine.records import Outcome, RunId, Status
-from tests.support.experiments import Echo, evidence_of
+from tests.support.charts.echo import Echo, evidence_of
 
 ANSWER = 'We sold 1,250 loaves, 12.5 kg each. Total: 15,625 kg.'
 

@@ -32,7 +32,7 @@ from ui.web.pages.compare.transcript import ComparedTranscript
 from ui.web.pages.shared import errors
 from ui.web.pages.shared.compare_picker import pick_comparison
 from ui.web.permission import is_permitted
-from ui.web.routing import compare_path, experiment_path, serve_page, show_address
+from ui.web.routing import compare_path, difference_path, experiment_path, serve_page, show_address
 
 POLL_SECONDS = 2.0
 """Minimum seconds between comparisons of unfinished runs; longer if a comparison is slow."""
@@ -86,10 +86,21 @@ class CompareScreen:
         self._seeking = self._refreshing = False
         self._next_refresh = 0.0
 
+    def _charts_path(self) -> str:
+        """Return the path of the difference of both charts; '' if they are not two versions of one."""
+        a, b = self._comparison.a.info, self._comparison.b.info
+        charts = self._conductor.catalog.charts
+        known = charts and all(charts.number(info.pattern, info.version) for info in (a, b))
+        if not known or a.pattern != b.pattern or a.version == b.version:
+            return ''
+        return difference_path(a.pattern, a.version, b.version)
+
     async def draw(self, at: int | None) -> None:
         """Draw the page at a row; None means the point of divergence, or the first row if there is none."""
         comparison = self._comparison
-        self._head = CompareHeader(comparison, self._choose_other, self._go_to_divergence)
+        self._head = CompareHeader(
+            comparison, self._choose_other, self._go_to_divergence, self._charts_path()
+        )
         self._error_banner = ErrorBanner()
         view_switch(VIEWS)
         with Box('run-grid', data_view='agents'):
@@ -264,8 +275,9 @@ class CompareHeader:
         comparison: Comparison,
         choose: Callable[[str], Awaitable[None]],
         go_to_divergence: Callable[[], Awaitable[None]],
+        charts: str,
     ) -> None:
-        """`choose` replaces run A or B; `go_to_divergence` goes to the point of divergence."""
+        """`choose` replaces run A or B, `go_to_divergence` goes there, `charts` compares their charts."""
         self._pills: list[ui.element] = []
         self._links: list[ui.element] = []
         with Box('run-head compare-head'):
@@ -290,6 +302,8 @@ class CompareHeader:
             with Box('run-controls'):
                 self._divergence_button = button('Go to divergence', icon='call_split', kind='primary')
                 self._divergence_button.on('click', go_to_divergence)
+                if charts:
+                    text_link(charts, 'Compare the charts', 'btn', icon='difference')
                 if is_permitted('experiments.add'):
                     path = experiment_path(comparison.a.info.id, comparison.b.info.id)
                     text_link(path, 'Make this an experiment', 'btn', icon='balance')

@@ -78,13 +78,13 @@ async def _draw_case(backend: Backend, experiment: Experiment, case: str) -> Non
         cases = await backend().datasets.cases(experiment.dataset, experiment.version)
     except EngineError:
         return
-    found = next((item for item in cases if item.id == case), None)
-    if found is None:
+    shown_case = next((item for item in cases if item.id == case), None)
+    if shown_case is None:
         return
     with Box('facts', 'dl'):
-        facts = {name.replace('_', ' '): value for name, value in found.parameters.items()}
-        if found.expectation is not None:
-            facts['expected'] = found.expectation
+        facts = {name.replace('_', ' '): value for name, value in shown_case.parameters.items()}
+        if shown_case.expectation is not None:
+            facts['expected'] = shown_case.expectation
         for name, value in facts.items():
             with Box():
                 Text('dt', capitalize(name))

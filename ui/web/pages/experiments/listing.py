@@ -133,7 +133,7 @@ class ExperimentList:
                 sample.on('click', lambda: run_sample(self._backend))
 
     def _draw(self, row: tuple[Experiment, str, str]) -> Element:
-        item, said, started = row
+        item, verdict, started = row
         word, kind = STATES[item.state]
         title = self._backend().catalog.patterns.get(item.base.pattern)
         with Box(tag='li') as element, link(f'/experiments/{item.id}', 'experiment'):
@@ -143,7 +143,7 @@ class ExperimentList:
                 with Box('chips', 'span'):
                     Text('span', item.name, 'experiment-name', dir='auto')
                     Text('span', title.title if title else item.base.pattern, 'chip')
-                if text := said or as_sentence(item.reason):
+                if text := verdict or as_sentence(item.reason):
                     Text('span', text, 'experiment-says', dir='auto')
                 names = ', '.join(variant.name for variant in item.variants)
                 Text('span', f'{names} · by {item.scorers[0].name}', 'muted small', dir='auto')
@@ -157,29 +157,29 @@ class ExperimentList:
         self._is_answering = True
         try:
             for item in [row[0] for row, _ in self._drawn.values()]:
-                said = await self._verdict(item)
+                verdict = await self._verdict(item)
                 if self._list.is_deleted:
                     return
-                if said and said != self._said.get(item.id):
-                    self._said[item.id] = said
+                if verdict and verdict != self._said.get(item.id):
+                    self._said[item.id] = verdict
                     self._show()
         finally:
             self._is_answering = False
 
     async def _verdict(self, item: Experiment) -> str:
         key, now = f'{item.id} {item.state} {item.digest}', time.monotonic()
-        until, said = _verdicts.get(key, (0.0, ''))
+        until, verdict = _verdicts.get(key, (0.0, ''))
         if until > now:
-            return said
+            return verdict
         try:
-            said = (await self._backend().experiments.answer(item.id)).text
+            verdict = (await self._backend().experiments.answer(item.id)).text
         except EngineError:
             return ''  # its own page says why
-        _verdicts[key] = now + VERDICT_SECONDS, said
+        _verdicts[key] = now + VERDICT_SECONDS, verdict
         _verdicts.move_to_end(key)
         while len(_verdicts) > MAX_VERDICTS:
             _verdicts.popitem(last=False)
-        return said
+        return verdict
 
 
 def _searched(item: Experiment) -> str:

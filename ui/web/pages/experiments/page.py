@@ -33,13 +33,13 @@ def register(backend: Backend) -> None:
     @serve_page('/experiments/{experiment}')
     async def one(experiment: str) -> None:
         try:
-            found = await backend().experiments.get(experiment)
+            item = await backend().experiments.get(experiment)
         except UnknownExperiment:
             errors.unknown('experiment', experiment, '/experiments', 'All experiments')
             return
         except EngineError as error:
             errors.read_error(error)
             return
-        with frame(found.name, here='/experiments', of_runs=True):
-            screen = ExperimentScreen(backend, found)
+        with frame(item.name, here='/experiments', of_runs=True):
+            screen = ExperimentScreen(backend, item)
         await screen.load()

@@ -104,6 +104,6 @@ async def _add(conductor: Conductor, dataset: str, cases: Sequence[Case]) -> boo
     except UnknownDataset:
         before = ()
     added = {case.id for case in cases}
-    kept = [case for case in before if case.id not in added]
-    await conductor.datasets.save(dataset, [*kept, *cases], note=f'Added {count(len(cases), "run")}')
+    others = [case for case in before if case.id not in added]
+    await conductor.datasets.save(dataset, [*others, *cases], note=f'Added {count(len(cases), "run")}')
     return True

@@ -1,4 +1,4 @@
-"""Experiments with answers that a person has not marked yet, for the inbox and the page of an experiment."""
+"""Experiments with answers to mark, for the inbox and the page of an experiment."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def has_people(experiment: Experiment) -> bool:
 async def find_to_mark(conductor: Conductor) -> list[Experiment]:
     """Return the experiments with answers that the caller has not marked; none if they cannot be read."""
     try:
-        asked = [item for item in await conductor.experiments.list() if has_people(item)][:MAX_ASKED]
-        return [item for item in asked if await conductor.experiments.to_mark(item.id, 1)]
+        candidates = [item for item in await conductor.experiments.list() if has_people(item)][:MAX_ASKED]
+        return [item for item in candidates if await conductor.experiments.to_mark(item.id, 1)]
     except EngineError:
         return []  # the pages of experiments say why
 

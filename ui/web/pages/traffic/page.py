@@ -71,7 +71,7 @@ class TrafficView:
 
     def __init__(self, backend: Backend, filters: Filters) -> None:
         """Draw it without numbers; `load` fills it."""
-        self._path = traffic_path(filters.pattern)
+        self._backend, self._path = backend, traffic_path(filters.pattern)
         self._traffic: Traffic | None = None
         self._shape: Shape | None = None
         self._heat: Heat | None = None
@@ -122,7 +122,7 @@ class TrafficView:
         if traffic == self._traffic:
             return
         self._traffic = traffic
-        self._bar.set_versions(traffic.versions)
+        self._bar.set_versions(traffic.versions, self._backend().catalog)
         self._show_summary()
         self._body.set_visibility(bool(traffic.runs))
         if traffic.runs:

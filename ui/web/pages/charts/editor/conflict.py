@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from enum import Enum
 
 from nicegui import ui
@@ -10,7 +11,7 @@ from engine.charts.library import ChartText
 from ui.web.components.dialogs import await_answer, dialog_frame
 from ui.web.components.theme import button
 from ui.web.components.widgets import Box, Text
-from ui.web.pages.charts.checking import Checked, check_chart
+from ui.web.pages.charts.checking import check_chart
 from ui.web.pages.charts.difference.side import side_of
 from ui.web.pages.charts.difference.view import DifferenceView
 
@@ -22,13 +23,14 @@ class Choice(Enum):
     TAKE = 'take'
 
 
-async def ask_conflict(theirs: ChartText, mine: Checked) -> Choice | None:
+async def ask_conflict(theirs: ChartText, mine: str) -> Choice | None:
     """Show what differs from theirs to mine, and return what to do; None to go on editing."""
     who = theirs.saved.author if theirs.saved and theirs.saved.author else 'Somebody'
     what = f'version {theirs.saved.number}' if theirs.saved else 'the file'
+    checked = [await asyncio.to_thread(check_chart, text, theirs.name) for text in (theirs.text, mine)]
+    sides = side_of(what.capitalize(), checked[0]), side_of('Yours', checked[1])
     with dialog_frame(f'{who} saved {what} meanwhile', 'rehearsal') as dialog:
         Text('p', 'Nothing is lost: whatever you choose, both stay among the versions or in the editor.')
-        sides = side_of(what.capitalize(), check_chart(theirs.text, theirs.name)), side_of('Yours', mine)
         if sides[0] and sides[1]:
             view = DifferenceView(sides[0], sides[1])
             ui.timer(0, view.draw, once=True)

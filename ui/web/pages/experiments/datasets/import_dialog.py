@@ -1,4 +1,4 @@
-"""Importing a dataset: a pasted table or a file, what its columns are read as, and what is wrong with it."""
+"""Importing a dataset: a table, what its columns are read as, and what is wrong with it."""
 
 from __future__ import annotations
 

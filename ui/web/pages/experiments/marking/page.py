@@ -44,17 +44,17 @@ def register(backend: Backend) -> None:
     @serve_page('/experiments/{experiment}/mark')
     async def mark(experiment: str) -> None:
         try:
-            found = await backend().experiments.get(experiment)
+            examined = await backend().experiments.get(experiment)
         except UnknownExperiment:
             errors.unknown('experiment', experiment, '/experiments', 'All experiments')
             return
         except EngineError as error:
             errors.read_error(error)
             return
-        with frame(f'Mark {found.name}', here='/experiments', of_runs=True, keys=KEYS):
+        with frame(f'Mark {examined.name}', here='/experiments', of_runs=True, keys=KEYS):
             summary = 'You are not told which variant wrote what. Press ? for the keys.'
-            page_head('Mark answers', summary, back=(f'/experiments/{found.id}', found.name))
-            marking = Marking(backend, found)
+            page_head('Mark answers', summary, back=(f'/experiments/{examined.id}', examined.name))
+            marking = Marking(backend, examined)
         await marking.load()
 
 
@@ -76,10 +76,10 @@ class Marking:
         if not self._queue:
             experiments = self._backend().experiments
             limit = min(100, BATCH + len(self._skipped))
-            found = await notify_errors(experiments.to_mark(self._experiment.id, limit))
-            if found is None or self._place.is_deleted:
+            unmarked = await notify_errors(experiments.to_mark(self._experiment.id, limit))
+            if unmarked is None or self._place.is_deleted:
                 return
-            self._queue = [item for item in found if (item.cell, item.over) not in self._skipped]
+            self._queue = [item for item in unmarked if (item.cell, item.over) not in self._skipped]
         self._show()
 
     def _show(self) -> None:

@@ -30,8 +30,8 @@ from ui.web.permission import is_permitted
 SETTLE_SECONDS = 0.8
 """Seconds without a change before the estimate is worked out again."""
 CHOOSE = 'Choose a dataset'
-RUNNING = ('repeats', 'at_once', 'stop_early')
-"""The fields of an experiment that say how much is run."""
+RUNNING = ('repeats', 'at_once', 'stop_early', 'fail_under')
+"""The fields of an experiment that say how it is run."""
 UNNAMED = 'Experiment'
 """Stands for the name until there is one."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -47,7 +48,8 @@ ANY = {'': 'Does not matter', 'yes': 'Yes', 'no': 'No'}
 
 def settings_model(kind: str) -> type[BaseModel]:
     """Return the form's model of a scorer's settings, with its docstrings as help."""
-    scorer, shown = KINDS[kind], {}
+    scorer = KINDS[kind]
+    shown: dict[str, Any] = {}
     bases = [base for base in reversed(scorer.__mro__) if issubclass(base, Scorer)]
     docs = {item.name: item.help for base in bases for item in record_fields(base) if item.help}
     for name, info in scorer.model_fields.items():
@@ -119,7 +121,7 @@ class ScorerList:
                 PickerItem(
                     title=TITLES.get(kind, kind),
                     note=first_sentence(KINDS[kind].__doc__ or ''),
-                    on_choose=lambda kind=kind: self._add_one(kind),
+                    on_choose=partial(self._add_one, kind),
                 )
                 for kind in kinds
             ]
@@ -195,9 +197,9 @@ class ScorerList:
                     common.show_problems({'name': 'must be another name: there is such a scorer already'})
                     return
                 read = read_settings(spec.kind, values.model_dump(mode='json'))
-                made = ScorerSpec(settings=read, kind=spec.kind, **given)
+                scorer = ScorerSpec(settings=read, kind=spec.kind, **given)
                 try:
-                    read_scorers([made])
+                    read_scorers([scorer])
                 except InvalidInput as error:
                     start = 'scorers.0.settings.'
                     settings.show_problems(
@@ -205,7 +207,7 @@ class ScorerList:
                     )
                     settings.focus_problem()
                     return
-                dialog.submit(made)
+                dialog.submit(scorer)
 
             draw_dialog_actions(dialog, 'Save', save)
         return cast(ScorerSpec | None, await await_answer(dialog))

@@ -26,5 +26,5 @@ def register(backend: Backend) -> None:
                 'Choose what comes next, or click a state to go there. Nothing is called or stored.',
                 back=(launch_path(pattern, version=version), f'Configure {pattern_class.title}'),
             )
-            earlier_version(pattern_class, version)
+            earlier_version(backend().catalog, pattern_class)
             await SimulatorView(backend, pattern_class).load()

@@ -31,6 +31,7 @@ from ui.web.pages.shared.run_list.actions import (
 )
 from ui.web.permission import is_permitted
 from ui.web.replay.marks import JUMPS, KINDS
+from ui.web.routing import chart_path
 
 KEYS = (
     ('←', 'Previous step'),
@@ -84,11 +85,13 @@ class RunMenu:
         actions = await self._actions()
         with dialog_frame('About this run') as dialog:
             Text('p', f'Run {self._info.id}, seed {self._info.seed}', 'muted small mono')
-            version = version_text(self._conductor.catalog, self._info)
-            Text('p', f'{self._info.pattern}, {version}', 'muted small mono')
+            catalog, info = self._conductor.catalog, self._info
+            Text('p', f'{info.pattern}, {version_text(catalog, info)}', 'muted small mono')
             if self._info.note:
                 Text('p', self._info.note)
             with Box('run-actions'):
+                if catalog.charts and catalog.charts.number(info.pattern, info.version):
+                    text_link(chart_path(info.pattern, info.version), 'Its chart', 'btn quiet', icon='schema')
                 text_link(f'/runs/{self._info.id}/family', 'Fork tree', 'btn quiet', icon='account_tree')
                 text_link(f'/runs/{self._info.id}/review', 'Review and merge', 'btn quiet', icon='merge')
                 for face in actions:

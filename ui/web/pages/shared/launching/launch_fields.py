@@ -102,18 +102,20 @@ class LaunchFields:
             models: whether models and efforts matter.
             base: the launch that these fields change.
         """
-        parts = self.parameters.check(), self.limits.check(), self.options.check()
+        parameters, limits, options = self.parameters.check(), self.limits.check(), self.options.check()
         if models and not self.models.check() & self.efforts.check():
-            parts = (None, None, None)
-        launch = self._make(*parts, base or Launch(pattern=self._pattern.name), models=models)
+            parameters = None
+        plain = Launch(pattern=self._pattern.name)
+        launch = self._make(parameters, limits, options, base or plain, models=models)
         if launch is None:
             self.focus_problem()
         return launch
 
     def parse(self, base: Launch | None = None) -> Launch | None:
         """Return the launch so far, without showing problems; None if a field is invalid."""
-        parts = (form.parse()[0] for form in (self.parameters, self.limits, self.options))
-        return self._make(*parts, base or Launch(pattern=self._pattern.name))
+        parameters, limits, options = self.parameters.parse(), self.limits.parse(), self.options.parse()
+        plain = Launch(pattern=self._pattern.name)
+        return self._make(parameters[0], limits[0], options[0], base or plain)
 
     def _make(
         self,

@@ -27,7 +27,7 @@ class StubNotice:
         if stubs:
             with self._place, notice('info', 'rule'):
                 Text('b', 'Stubs answer instead of models.')
-                Text('p', f'For: {", ".join(stubs)}.')
+                Text('p', f'They answer for: {", ".join(stubs)}.')
                 button('Call models instead', kind='small').on('click', lambda: self.use({}))
         self._on_change()
 

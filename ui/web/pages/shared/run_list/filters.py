@@ -9,8 +9,9 @@ from urllib.parse import urlencode
 
 from nicegui import ui
 
-from engine import Status
+from engine import Catalog, Status
 from engine.records import MAX_VERSION, RunOrder, RunQuery
+from ui.formatting.fields.parameters import version_name
 from ui.formatting.steps import edge_text, path_text
 from ui.formatting.values import STATUS_TEXT, day_range, parse_day, parse_number
 from ui.web.components.theme import button
@@ -218,10 +219,11 @@ class FilterBar:
         tag_names = {*self._tag.options, *tags} - {''}
         self._tag.set_options({'': 'Any tag'} | {tag: tag for tag in sorted(tag_names, key=str.lower)})
 
-    def set_versions(self, versions: Iterable[str]) -> None:
+    def set_versions(self, versions: Iterable[str], catalog: Catalog) -> None:
         """Offer these versions of the chosen pattern in addition to those offered before."""
-        names = [*self._version.options, *(versions if self._filters.pattern else ())]
-        self._version.set_options(ANY_VERSION | {name: name for name in names if name})
+        pattern = self._filters.pattern
+        new = {each: version_name(catalog, pattern, each) for each in versions if each and pattern}
+        self._version.set_options(self._version.options | new)
         self._show_version()
 
     def _show_version(self) -> None:

@@ -170,7 +170,8 @@ class RunList:
         ):
             self._show_empty(page)
         self._bar.set_tags(tag for info in page.runs for tag in info.tags)
-        self._bar.set_versions(info.version for info in page.runs if info.pattern == self.filters.pattern)
+        versions = {info.version for info in page.runs if info.pattern == self.filters.pattern}
+        self._bar.set_versions(versions, self._backend().catalog)
         self._head.show_totals(page)
         self._show_range(page)
         self._shown = page

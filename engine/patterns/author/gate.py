@@ -93,12 +93,10 @@ def simulate(text: str) -> tuple[tuple[Found, ...], str]:
         What is wrong with the ways they lead, and how they end, in a sentence.
     """
     pattern = load_chart(text)
-    plays = [
-        (item.title, item.parameters, item.stubs or pattern.file.stubs) for item in pattern.file.scenarios
-    ]
+    plays = [(item.title, item.parameters, pattern.stubs_for(item)) for item in pattern.file.scenarios]
     findings: list[Found] = []
     endings: dict[str, int] = {}
-    for title, parameters, stubs in plays[:MAX_PLAYS] or [('', {}, pattern.file.stubs)]:
+    for title, parameters, stubs in plays[:MAX_PLAYS] or [('', {}, pattern.stubs_for())]:
         ending, problem = _play(pattern, parameters, stubs)
         endings[ending] = endings.get(ending, 0) + 1
         if problem:

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from engine import Budget
+from engine.operations.experiments import SAMPLE, read_experiment
 from engine.records import Launch
 from tests.support.pages.clicks import answer, click, control, enter, labelled, see
 from ui.app.services.schedules import Interval, Schedule, ScheduleSpec, Trigger
@@ -149,3 +150,20 @@ async def test_a_trigger_by_file_offers_what_a_file_has(opened, backend):
     await page.should_not_see('Taken from what comes in', retries=20)
     after = await backend.services.triggers.get(stored.id)
     assert (after.files, dict(after.mapping)) == ('/srv/new/*.txt', {'task': '/text'})
+
+
+async def test_a_schedule_starts_an_earlier_experiment_again(opened, schedules, backend):
+    sample = read_experiment(SAMPLE)
+    await backend().datasets.save(sample.experiment.dataset, sample.cases)
+    experiment = await backend().experiments.add(sample.experiment)
+    page = await opened()
+    click(page, 'New schedule')
+    await see(page, 'Starts', retries=20)
+    enter(page, 'Name', 'Nightly')
+    enter(page, 'Starts', experiment.name)
+    answer(page, 'Save')
+    await page.should_see('Run now', retries=20)
+    (made,) = await schedules.list()
+    assert (made.action, made.experiment.name, made.experiment.id) == (None, experiment.name, '')
+    await page.should_see(f'Experiment: {experiment.name}')
+    await backend().experiments.cancel(experiment.id)

@@ -12,8 +12,8 @@ import typer
 from rich.progress import Progress
 
 from engine import Conductor, InvalidInput
-from engine.experiments import SAMPLE, Experiment, read_experiment
 from engine.operations import ExperimentResult, result_of
+from engine.operations.experiments import SAMPLE, Experiment, read_experiment
 from ui.cli.conductors import open_conductor
 from ui.cli.exit_codes import ExitCode
 from ui.cli.output.experiment_report import junit_of, plan_lines, result_lines
@@ -214,6 +214,30 @@ def mark(  # noqa: PLR0913  (the options)
 
 
 @with_session('database', 'server')
+def adopt(
+    name: Name,
+    variant: Annotated[str, typer.Argument(metavar='VARIANT', help='The name of the variant.')] = '',
+    reset: Annotated[
+        bool, typer.Option('--reset', help="Start from the pattern's own defaults again instead.")
+    ] = False,
+    *,
+    session: Session,
+) -> None:
+    """Make a variant what the launch form of its pattern starts from."""
+    if not variant and not reset:
+        raise InvalidInput({'VARIANT': 'name the variant, or give --reset'})
+
+    async def work(conductor: Conductor) -> None:
+        experiment = await _find(conductor, name)
+        if reset:
+            await conductor.experiments.reset_default(experiment.base.pattern)
+        else:
+            await conductor.experiments.adopt(experiment.id, variant)
+
+    with_conductor(session, work)
+
+
+@with_session('database', 'server')
 def remove(name: Name, *, session: Session) -> None:
     """Remove an experiment that is over; its runs stay."""
     _steer(session, name, lambda conductor, stored: conductor.experiments.remove(stored))
@@ -248,29 +272,24 @@ def _end(
     variant: str = '',
     junit: Path | None = None,
 ) -> None:
-    """Print a result, and exit with its code."""
+    """Print a result, and exit with its code; `fail_under` replaces what the experiment says."""
+    experiment = result.experiment
+    if fail_under is not None:
+        experiment = replace(experiment, fail_under=fail_under)
     if session.as_json:
         _print_json(result.answer)
     else:
         for line in result_lines(result):
             typer.echo(strip_control(line))
     if junit:
-        junit.write_bytes(junit_of(result, fail_under, variant))
-    state = result.experiment.state
+        junit.write_bytes(junit_of(result, experiment.fail_under, variant))
+    state = experiment.state
     if state != 'done':
         raise typer.Exit(ExitCode.CANCELLED if state == 'cancelled' else ExitCode.UNFINISHED)
-    if fail_under is not None and _is_worse(result, fail_under, variant):
+    name = variant or experiment.variants[0].name
+    (mean,) = (item.scores[0].mean for item in result.answer.variants if item.variant == name)
+    if experiment.falls_short(mean):
         raise typer.Exit(ExitCode.FAILED)
-
-
-def _is_worse(result: ExperimentResult, limit: float, variant: str) -> bool:
-    """Whether a variant's mean score is worse than it may be; one that was never scored is."""
-    name = variant or result.experiment.variants[0].name
-    stored = next(item for item in result.answer.variants if item.variant == name)
-    mean = stored.scores[0].mean
-    if mean is None:
-        return True
-    return mean > limit if result.experiment.scorers[0].better == 'lower' else mean < limit
 
 
 def _check_variant(experiment: Experiment, variant: str) -> None:
@@ -281,6 +300,24 @@ def _check_variant(experiment: Experiment, variant: str) -> None:
 
 async def _find(conductor: Conductor, name: str) -> Experiment:
     return find_named(await conductor.experiments.list(), name, 'experiment')
+
+
+def find_experiment(session: Session, name: str) -> Experiment:
+    """Return the experiment of a file, whose cases are saved, or an earlier one to be started again.
+
+    Raises:
+        InvalidInput, OSError
+    """
+    file = read_experiment(Path(name)) if Path(name).is_file() else None
+
+    async def work(conductor: Conductor) -> Experiment:
+        if file is None:
+            return (await _find(conductor, name)).again()
+        if file.cases:
+            await conductor.datasets.save(file.experiment.dataset, file.cases)
+        return file.experiment
+
+    return with_conductor(session, work)
 
 
 def with_conductor(session: Session, work: Callable[[Conductor], Awaitable[T]]) -> T:

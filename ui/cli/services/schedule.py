@@ -1,4 +1,4 @@
-"""hemicycle schedule: runs that the clock starts: list, show, add, change, run, backfill and remove."""
+"""hemicycle schedule: what the clock starts: list, show, add, change, run, backfill and remove."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from typing import Annotated, Any
 import typer
 
 from engine import InvalidInput
+from engine.records import Launch
 from ui.app.services.operations import ServiceOperations
 from ui.app.services.schedules import Interval, Schedule, SchedulePolicy, ScheduleSpec, Tick
 from ui.cli.execution.launch_options import with_launch
 from ui.cli.inputs import parse_time
 from ui.cli.output.reporters import print_json
 from ui.cli.record_options import OptionNote, check_changes, record_options, with_options
+from ui.cli.services.experiment import find_experiment
 from ui.cli.services.opening import find_named, with_services
 from ui.cli.services.started_run import (
     NOT_LATER,
@@ -31,6 +33,7 @@ EPILOG = """Examples:
 ```
 hemicycle schedule add nightly --pattern pipeline --set task="News?" --cron "30 2 * * *" --zone Europe/Berlin
 hemicycle schedule add often --pattern lone --every 900 --overlap buffer_one
+hemicycle schedule add regressions --experiment stricter.yaml --cron "0 3 * * *"
 hemicycle schedule list
 hemicycle schedule show nightly
 hemicycle schedule change nightly --cron "0 4 * * *" --set task="What is new?"
@@ -40,6 +43,13 @@ hemicycle schedule backfill nightly --since 2026-03-01T00:00+01:00 --until 2026-
 ```"""
 MAX_TICKS = 10
 Name = Annotated[str, typer.Argument(metavar='SCHEDULE', help='Its name or id.')]
+Starts = Annotated[
+    str,
+    typer.Option(
+        metavar='FILE|EXPERIMENT',
+        help='Start this experiment in place of a run: a YAML file, or an earlier one.',
+    ),
+]
 NOTES = {
     'spec.cron': OptionNote(name='cron', metavar='EXPRESSION'),
     'spec.intervals': OptionNote(
@@ -50,8 +60,8 @@ NOTES = {
     'policy.catchup_window': OptionNote(name='catch-up', metavar='SECONDS'),
     'policy.pause_on_failure': OptionNote(name='pause-on-failure'),
 }
-OWN = 'action', 'spec.start', 'spec.end'
-"""Fields without an option: the action has those of a launch."""
+OWN = 'action', 'experiment', 'spec.start', 'spec.end'
+"""Fields without an option of their own name and kind: the action has those of a launch."""
 CHANGES = record_options(Schedule, without=OWN, notes=NOTES, changes=True)
 
 
@@ -80,11 +90,13 @@ def show(name: Name, *, session: Session) -> None:
 @with_launch(*NOT_LATER)
 @with_options('values', record_options(Schedule, without=OWN, notes=NOTES, arguments=('name',)))
 @with_session('patterns', 'as_json', 'database', 'server')
-def add(*, values: dict[str, Any], launch: dict[str, Any], session: Session) -> None:
-    """Add a schedule, starting now."""
+def add(experiment: Starts = '', *, values: dict[str, Any], launch: dict[str, Any], session: Session) -> None:
+    """Add a schedule of a run or an experiment, starting now."""
+    _check_starts(experiment, launch)
     times, policy = values.pop('spec', {}), values.pop('policy', {})
     draft = Schedule(
-        action=new_launch(launch),
+        action=None if experiment else new_launch(launch),
+        experiment=find_experiment(session, experiment) if experiment else None,
         spec=changed_times(ScheduleSpec(), times),
         policy=SchedulePolicy(**policy),
         **values,
@@ -95,17 +107,28 @@ def add(*, values: dict[str, Any], launch: dict[str, Any], session: Session) -> 
 @with_launch(*NOT_LATER)
 @with_options('values', CHANGES)
 @with_session('patterns', 'as_json', 'database', 'server')
-def change(schedule: Name, *, values: dict[str, Any], launch: dict[str, Any], session: Session) -> None:
+def change(
+    schedule: Name,
+    experiment: Starts = '',
+    *,
+    values: dict[str, Any],
+    launch: dict[str, Any],
+    session: Session,
+) -> None:
     """Change, pause or resume a schedule; what is not given stays as it is.
 
     New times replace all earlier ones.
     """
+    _check_starts(experiment, launch)
+    if experiment:
+        values |= {'action': None, 'experiment': find_experiment(session, experiment)}
     check_changes(values or launch, CHANGES)
 
     async def work(services: ServiceOperations) -> Schedule:
         known = await _find(services, schedule)
         if launch:
-            values['action'] = changed_launch(known.action, launch)
+            before = known.action or Launch(pattern='')
+            values['action'], values['experiment'] = changed_launch(before, launch), None
         if 'spec' in values:
             values['spec'] = changed_times(known.spec, values['spec'])
         if 'policy' in values:
@@ -172,6 +195,11 @@ def _interval(text: str) -> Interval:
         raise InvalidInput({'--every': f'must be a number of seconds, not {text!r}'}) from None
 
 
+def _check_starts(experiment: str, launch: dict[str, Any]) -> None:
+    if experiment and launch:
+        raise InvalidInput({'--experiment': 'is started in place of a run: give no options of a run'})
+
+
 async def _find(services: ServiceOperations, name: str) -> Schedule:
     return find_named(await services.schedules.list(), name, 'schedule')
 
@@ -190,9 +218,13 @@ def _print(item: Schedule | Tick, as_json: bool) -> None:
         typer.echo(strip_control(format_tick(item)))
         return
     state = 'paused' if item.paused else 'active'
-    line = f'{item.id}  {state}  {item.name}: {item.action.pattern}. {item.spec.explain()}'
+    line = f'{item.id}  {state}  {item.name}: {_what(item)}. {item.spec.explain()}'
     if item.next_times:
         line += f'. Next: {moment_text(item.next_times[0], item.spec.time_zone)}'
     if item.note:
         line += f' ({item.note})'
     typer.echo(strip_control(line))
+
+
+def _what(item: Schedule) -> str:
+    return f'experiment {item.experiment.name}' if item.experiment else item.pattern

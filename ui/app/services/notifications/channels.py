@@ -192,7 +192,7 @@ def mail_of(message: OutboxMessage, sender: str, to: str, now: float) -> EmailMe
     mail['Message-ID'] = f'<{message.id}@hemicycle>'
     mail['Auto-Submitted'] = 'auto-generated'
     url = str(message.payload.get('data', {}).get('url', ''))
-    mail.set_content(f'{message.text}\n\nRun: {message.title}\n{url}\n')
+    mail.set_content(f'{message.text}\n\n{message.title}\n{url}\n')
     return mail
 
 

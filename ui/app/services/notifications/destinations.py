@@ -22,7 +22,15 @@ from engine.records import COMPUTED, HIDDEN, Instant, Label
 
 KIND = 'destination'
 Channel = Literal['webhook', 'slack', 'email']
-EventType = Literal['run.waiting', 'question.assigned', 'run.ended', 'run.failed', 'run.budget_warned']
+EventType = Literal[
+    'run.waiting',
+    'question.assigned',
+    'run.ended',
+    'run.failed',
+    'run.budget_warned',
+    'experiment.done',
+    'experiment.regressed',
+]
 EVENT_TYPES: tuple[EventType, ...] = get_args(EventType)
 ADDRESS = re.compile(r'[^@\s,;<>"]+@[^@\s,;<>"]+\.[^@\s,;<>"]+')
 MAX_TEXT = 200
@@ -40,6 +48,8 @@ EVENTS = Label(
         'run.ended': 'A run is done or cancelled',
         'run.failed': 'A run fails',
         'run.budget_warned': 'A budget is nearly or completely used',
+        'experiment.done': 'An experiment is over',
+        'experiment.regressed': 'An experiment scores worse than the last time, or than it may',
     },
 )
 
@@ -65,9 +75,9 @@ class Destination:
     events: Annotated[tuple[EventType, ...], EVENTS] = EVENT_TYPES
     """The events to send; by default all."""
     pattern: Annotated[str, Field(max_length=MAX_TEXT), Label('Only this pattern')] = ''
-    """Only runs of this pattern."""
+    """Only runs and experiments of this pattern."""
     tag: Annotated[str, Field(max_length=MAX_TEXT), Label('Only this tag')] = ''
-    """Only runs with this tag."""
+    """Only runs and experiments with this tag."""
     person: Annotated[str, Field(max_length=MAX_TEXT), Label('Person')] = ''
     """Only questions that are assigned to this person."""
     secret: Annotated[str, Field(max_length=MAX_TEXT), HIDDEN] = ''

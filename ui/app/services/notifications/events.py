@@ -1,21 +1,23 @@
-"""Finds notable events in a run's steps: questions, endings, failures, budgets."""
+"""Finds notable events: questions, endings, failures and budgets of runs; ends of experiments."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from engine import Catalog, Status, Transition
+from engine import Catalog, LocalConductor, Status, Transition
 from engine.journal import Fold
+from engine.operations.experiments import Experiment
 from engine.records import Instant, StatePath
+from ui.app.services.inbox import question_path
 from ui.app.services.inbox.questions import find_asks
 from ui.app.services.notifications.destinations import EventType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """Something about a run to notify people of."""
+    """Something about a run or an experiment to notify people of."""
 
     event: EventType | Literal['test']
     step: int
@@ -24,6 +26,8 @@ class Notice:
     """A sentence."""
     number: int = 0
     """Counts the notices of a step."""
+    path: str = ''
+    """The path of the page about it; by default that of the run at the step."""
     data: Mapping[str, Any] = field(default_factory=dict)
     """Further details for programs."""
 
@@ -55,11 +59,29 @@ def _of_turn(catalog: Catalog, fold: Fold, turn: list[Transition], waits: set[St
         for ask in find_asks(catalog, fold.shape, fold.view):
             if ask.at in entered and ask.step >= turn[0].seq:
                 question = {'question': ask.id, 'digest': ask.digest, 'answers': list(ask.events)}
-                notices.append(_notice('run.waiting', turn[-1], ask.text, question))
+                notice = _notice('run.waiting', turn[-1], ask.text, question)
+                notices.append(replace(notice, path=question_path(ask.id)))
     if fold.projection.status.ended and not ended:
         notices.append(_ending(fold, turn[-1]))
     for number, notice in enumerate(notices):
         yield replace(notice, number=number)
+
+
+async def find_experiment_notices(conductor: LocalConductor, experiment: Experiment) -> Sequence[Notice]:
+    """Return the notices for an experiment that is over: that it is, and whether it has regressed."""
+    answer = (await conductor.experiments.answer(experiment.id)).text if experiment.state == 'done' else ''
+    regression = await conductor.experiments.regression(experiment) if answer else ''
+    data = {'experiment': experiment.id, 'title': experiment.name, 'state': experiment.state}
+    over = Notice(
+        event='experiment.done',
+        step=0,
+        time=experiment.ended,
+        text=answer or f'{experiment.state.capitalize()}: {experiment.reason or "no reason given"}',
+        path=f'/experiments/{experiment.id}',
+        data=data | {'pattern': experiment.base.pattern, 'tags': list(experiment.base.tags)},
+    )
+    worse = replace(over, event='experiment.regressed', text=regression, number=1)
+    return [over, worse] if regression else [over]
 
 
 def _ending(fold: Fold, step: Transition) -> Notice:

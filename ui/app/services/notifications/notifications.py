@@ -13,19 +13,22 @@ from typing import Any
 from engine import LocalConductor
 from engine.errors import EntryChanged, JournalDamaged, JournalError, UnknownRun
 from engine.journal import Fold
+from engine.operations.experiments import Experiment
 from engine.records import RunId, RunInfo
 from engine.runtime import ACTOR
 from ui.app.services.inbox import InboxItem, question_path
 from ui.app.services.notifications.channels import Channels
 from ui.app.services.notifications.destinations import Destination, Destinations
 from ui.app.services.notifications.dispatcher import DELAYS, Dispatcher
-from ui.app.services.notifications.events import Notice, find_notices
+from ui.app.services.notifications.events import Notice, find_experiment_notices, find_notices
 from ui.app.services.notifications.outbox import CURSOR, Outbox, OutboxMessage, message_id
 
 log = logging.getLogger('hemicycle')
 MIN_POLL_SECONDS, MAX_POLL_SECONDS = 0.25, 5.0
 """Minimum and maximum seconds between reads of the journal, as other processes execute runs, too."""
 STEPS_PER_READ = 500
+EXPERIMENT_SECONDS = 5.0
+"""Seconds between looks for experiments that are over."""
 LATE_SECONDS, ADOPT_SECONDS = 60.0, 20.0
 """Seconds after which another server sends a killed server's messages, and between searches for them."""
 MAX_FOLDS = 200
@@ -58,6 +61,8 @@ class Notifications:
         self.destinations, self._outbox = Destinations(journal.documents, clock), Outbox(journal.documents)
         self._dispatcher = Dispatcher(self._outbox, self.destinations, channels, clock, delays)
         self._folds: OrderedDict[RunId, Fold] = OrderedDict()
+        self._settled: set[str] = set()
+        """Experiments of whose end everybody has been notified."""
         self._damaged: set[RunId] = set()
         """Runs whose steps cannot be read, skipped so that they do not block the others."""
 
@@ -99,6 +104,7 @@ class Notifications:
             time=now,
             text=f'{item.assignee}: {ask.text}',
             number=1_000,
+            path=question_path(ask.id),
             data={'question': ask.id, 'digest': ask.digest, 'assignee': item.assignee, 'by': ACTOR.get()},
         )
         info = await self._conductor.info(ask.run)
@@ -124,10 +130,13 @@ class Notifications:
         try:
             with self._conductor.feed.listen() as bell:
                 self._dispatcher.add(await self._retry(self._outbox.due))
-                searched = self._conductor.clock.now()
+                looked = searched = self._conductor.clock.now()
                 while True:
                     bell.clear()
                     await self._retry(self.process_new_steps)
+                    if self._conductor.clock.now() - looked >= EXPERIMENT_SECONDS:
+                        looked = self._conductor.clock.now()
+                        await self._retry(self.process_experiments)
                     if self._conductor.clock.now() - searched >= ADOPT_SECONDS:
                         searched = self._conductor.clock.now()
                         await self._retry(self.adopt_overdue)
@@ -157,6 +166,24 @@ class Notifications:
             except JournalDamaged as error:
                 self._damaged.add(run)
                 log.error('no notifications of run %s: %s', run, error, extra={'run': run})
+        return stored
+
+    async def process_experiments(self) -> int:
+        """Store and send the messages for experiments that are over; return the number of messages."""
+        active = [destination for destination in await self.destinations.list() if not destination.paused]
+        stored = 0
+        for experiment in await self._conductor.experiments.list() if active else ():
+            if not experiment.is_over or experiment.id in self._settled:
+                continue
+            cursor = await self._outbox.cursor(RunId(experiment.id))
+            if cursor.rank == 0.0:
+                messages = await self._experiment_messages(experiment, active)
+                try:
+                    self._dispatcher.add(await self._outbox.add(messages, replace(cursor, rank=1.0)))
+                except EntryChanged:
+                    continue  # Another server has notified everybody.
+                stored += len(messages)
+            self._settled.add(experiment.id)
         return stored
 
     async def adopt_overdue(self) -> None:
@@ -234,13 +261,31 @@ class Notifications:
             and _may_notify(destination, info)
         ]
 
+    async def _experiment_messages(
+        self, experiment: Experiment, destinations: Sequence[Destination]
+    ) -> list[OutboxMessage]:
+        base, listeners = experiment.base, []
+        for destination in destinations:
+            if destination.created <= experiment.ended and _may_notify(destination, experiment):
+                listeners.append(destination)
+        if not listeners:
+            return []
+        notices = await find_experiment_notices(self._conductor, experiment)
+        return [
+            self._message(
+                destination, NO_RUN, experiment.name, notice, salt=f'{experiment.id} {notice.event}'
+            )
+            for destination in listeners
+            for notice in notices
+            if destination.wants(notice.event, base.pattern, base.tags)
+        ]
+
     def _message(
         self, destination: Destination, run: RunId, title: str, notice: Notice, *, salt: str = ''
     ) -> OutboxMessage:
         redact, step, data = self._conductor.services.redact, notice.step, notice.data
         text, title = redact(notice.text), redact(title)
-        question = data.get('question')
-        path = question_path(question) if question else (f'/runs/{run}?at={step}' if run else '/inbox')
+        path = notice.path or (f'/runs/{run}?at={step}' if run else '/inbox')
         payload = {
             'type': notice.event,
             'timestamp': datetime.fromtimestamp(notice.time, UTC).isoformat(),
@@ -266,8 +311,8 @@ class Notifications:
         )
 
 
-def _may_notify(destination: Destination, info: RunInfo, assignee: str = '') -> bool:
-    """Whether a destination may be notified of a run; if private, only its author's or an assignee's."""
+def _may_notify(destination: Destination, info: RunInfo | Experiment, assignee: str = '') -> bool:
+    """Whether a destination may be notified; of what is private, only its author's or an assignee's."""
     if not info.private:
         return True
     return destination.person != '' and destination.person in (info.author, assignee)

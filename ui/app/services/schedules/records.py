@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StrictBool
 
 from engine.errors import EngineError
+from engine.operations.experiments import Experiment
 from engine.records import COMPUTED, HIDDEN, Instant, Label, Launch, RunId
 from ui.app.services.schedules.spec import Overlap, ScheduleSpec
 
@@ -48,13 +49,15 @@ class SchedulePolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """Starts a run whenever it is due."""
+    """Starts a run or an experiment whenever it is due."""
 
     id: Annotated[str, COMPUTED] = ''
     name: Annotated[str, Field(max_length=200), Label('Name')]
     """What to call it."""
-    action: Launch
-    """The run to start."""
+    action: Launch | None = None
+    """The run to start; none if it starts an experiment."""
+    experiment: Experiment | None = None
+    """The experiment to start in place of a run."""
     spec: ScheduleSpec
     policy: SchedulePolicy = SchedulePolicy()
     paused: StrictBool = False
@@ -65,6 +68,12 @@ class Schedule:
     author: Annotated[str, COMPUTED] = ''
     next_times: Annotated[tuple[Instant, ...], COMPUTED] = ()
     """The next due times; none while it is paused."""
+
+    @property
+    def pattern(self) -> str:
+        """The pattern of what it starts."""
+        action = self.experiment.base if self.experiment else self.action
+        return action.pattern if action else ''
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +99,11 @@ class Trigger:
     created: Annotated[Instant, COMPUTED] = 0.0
     author: Annotated[str, COMPUTED] = ''
 
+    @property
+    def pattern(self) -> str:
+        """The pattern of what it starts."""
+        return self.action.pattern
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tick:
@@ -101,6 +115,9 @@ class Tick:
     due: Instant
     state: TickState
     run: RunId = RunId('')
+    """The id of the run, or of the experiment, that it starts."""
+    experiment: bool = False
+    """Whether it starts an experiment."""
     reason: str = ''
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Parameters that a trigger adds to those of the action."""
@@ -108,5 +125,5 @@ class Tick:
 
 
 def tick_run(tick: str) -> RunId:
-    """Return the id of the run that a tick starts, which is the same for every attempt."""
+    """Return the id of what a tick starts, which is the same for every attempt."""
     return RunId(hashlib.sha256(tick.encode()).hexdigest()[:12])

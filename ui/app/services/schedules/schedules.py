@@ -1,4 +1,4 @@
-"""Schedules: stored with the runs; each due time is claimed once and starts exactly one run."""
+"""Schedules: stored with the runs; each due time is claimed once and starts one run or experiment."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from engine import InvalidInput, LocalConductor, Status
-from engine.errors import EngineError, EntryChanged, JournalError, UnknownRun
+from engine import InvalidInput, LocalConductor
+from engine.errors import EngineError, EntryChanged, JournalError
 from engine.journal import Columns, Store
-from engine.records import Launch, RunInfo
+from engine.operations.experiments import Experiment
+from engine.records import Launch
 from engine.runtime import ACTOR, acting_as
 from ui.app.services.schedules.records import Schedule, Tick, UnknownSchedule
-from ui.app.services.schedules.ticks import Source, Ticks, new_tick
+from ui.app.services.schedules.ticks import Source, Started, Ticks, new_tick
 
 log = logging.getLogger('hemicycle')
 KIND = 'schedule'
@@ -130,8 +131,8 @@ class Schedules:
             EntryChanged: a schedule with the given id exists.
         """
         key, author = schedule.id or uuid.uuid4().hex[:12], schedule.author or ACTOR.get()
-        added = replace(schedule, id=key, author=author, created=self._now())
-        self.validate(added)
+        added = replace(_plain(schedule), id=key, author=author, created=self._now())
+        await self.validate(added)
         await self._write(added)
         return await self.get(added.id)
 
@@ -143,8 +144,8 @@ class Schedules:
             EntryChanged: another change was made meanwhile.
         """
         planned = await self._store.get(schedule)
-        changed = replace(planned.schedule, **values)
-        self.validate(changed)
+        changed = _plain(replace(planned.schedule, **values))
+        await self.validate(changed)
         await self._write(changed, planned.version)
         return await self.get(schedule)
 
@@ -160,7 +161,9 @@ class Schedules:
         if tick is None:
             (tick,) = await self.ticks.claim([new_tick(name, schedule, now)])
         return (
-            await self.ticks.start(tick, record.action, _source(record)) if tick.state == 'claimed' else tick
+            await self.ticks.start(tick, _action(record), _source(record))
+            if tick.state == 'claimed'
+            else tick
         )
 
     async def backfill(self, schedule: str, since: float, until: float) -> Sequence[Tick]:
@@ -191,7 +194,7 @@ class Schedules:
                 (claimed,) = await self.ticks.claim([tick])
             except EntryChanged:
                 continue
-            started.append(await self.ticks.start(claimed, record.action, _source(record)))
+            started.append(await self.ticks.start(claimed, _action(record), _source(record)))
         return started
 
     async def log(self, schedule: str, limit: int = 50) -> Sequence[Tick]:
@@ -199,16 +202,30 @@ class Schedules:
         await self._store.read(schedule)
         return await self.ticks.list(schedule, limit=limit)
 
-    def validate(self, schedule: Schedule) -> None:
+    async def validate(self, schedule: Schedule) -> None:
         """Raise `InvalidInput`, naming the field, for a schedule that cannot work."""
         problems = schedule.spec.problems()
         if not 0 < len(schedule.name.strip()) <= 200:
             problems['name'] = 'must have 1 to 200 characters'
         if not 0 <= schedule.policy.catchup_window < math.inf:
             problems['policy.catchup_window'] = 'must be a number of seconds, 0 or more'
-        problems |= check_action(self._conductor, schedule.action)
+        if (schedule.action is None) == (schedule.experiment is None):
+            problems['action'] = 'must be a run or an experiment to start, and not both'
+        elif schedule.experiment:
+            problems |= await self._check_experiment(schedule.experiment)
+        elif schedule.action:
+            problems |= check_action(self._conductor, schedule.action)
         if problems:
             raise InvalidInput(problems)
+
+    async def _check_experiment(self, experiment: Experiment) -> dict[str, str]:
+        try:
+            await self._conductor.experiments.plan(experiment)
+        except InvalidInput as error:
+            return {f'experiment.{name}': problem for name, problem in error.problems.items()}
+        except EngineError as error:
+            return {'experiment': str(error)}
+        return {}
 
     async def run(self) -> None:
         """Start runs when they are due, until cancelled."""
@@ -295,7 +312,7 @@ class Schedules:
             except EntryChanged:
                 return  # Another process continues it.
         if tick.state == 'claimed':
-            await self.ticks.start(tick, schedule.action, _source(schedule))
+            await self.ticks.start(tick, _action(schedule), _source(schedule))
 
     async def _set_back(self) -> Sequence[PlannedSchedule]:
         """Have schedules continue from now that a clock set too far ahead has handled until long after.
@@ -334,7 +351,7 @@ class Schedules:
                 return  # Another process handles it.
             planned = replace(planned, version=planned.version + 1)
             if claimed.state == 'claimed':
-                await self.ticks.start(claimed, schedule.action, _source(schedule))
+                await self.ticks.start(claimed, _action(schedule), _source(schedule))
             if failed:
                 return
 
@@ -345,19 +362,19 @@ class Schedules:
         if now - moment > policy.catchup_window:
             return replace(tick, state='missed', reason='no server was running')
         last = await self._last_run(schedule)
-        if policy.pause_on_failure and last and last.status is Status.FAILED and last.updated > since:
+        if policy.pause_on_failure and last and last.failed > since:
             return replace(tick, state='skipped', reason=FAILED)
-        if policy.overlap == 'allow_all' or last is None or last.status.ended:
+        if policy.overlap == 'allow_all' or last is None or last.is_over:
             return tick
         return await self._resolve_overlap(schedule, tick, last)
 
-    async def _resolve_overlap(self, schedule: Schedule, tick: Tick, last: RunInfo) -> Tick:
+    async def _resolve_overlap(self, schedule: Schedule, tick: Tick, last: Started) -> Tick:
         """Decide what to do at a due time while the previous run is unfinished."""
         overlap = schedule.policy.overlap
         if overlap == 'cancel_other':
             try:
                 with acting_as(_source(schedule).actor):
-                    await self._conductor.cancel(last.id, f'the next run of {schedule.name} is due')
+                    await last.cancel(f'the next run of {schedule.name} is due')
             except EngineError as error:
                 return replace(tick, state='skipped', reason=f'{last.id} could not be cancelled: {error}')
             return tick
@@ -368,15 +385,12 @@ class Schedules:
 
     async def _is_busy(self, schedule: Schedule, tick: Tick) -> bool:
         last = await self._last_run(schedule)
-        return last is not None and not last.status.ended and last.id != tick.run
+        return last is not None and not last.is_over and last.id != tick.run
 
-    async def _last_run(self, schedule: Schedule) -> RunInfo | None:
-        """Return the last started run, if it still exists."""
+    async def _last_run(self, schedule: Schedule) -> Started | None:
+        """Return the last started run or experiment, if it still exists."""
         for tick in await self.ticks.list(schedule.id, state='started', limit=1):
-            try:
-                return await self._conductor.info(tick.run)
-            except UnknownRun:
-                return None
+            return await self.ticks.find_started(tick)
         return None
 
     async def _write(self, schedule: Schedule, version: int = 0) -> None:
@@ -400,6 +414,17 @@ FAILED = 'paused: the previous run failed'
 
 def _source(schedule: Schedule) -> Source:
     return Source('schedule', schedule.name)
+
+
+def _action(schedule: Schedule) -> Launch | Experiment:
+    action = schedule.experiment or schedule.action
+    assert action is not None  # It was checked when it was stored.
+    return action
+
+
+def _plain(schedule: Schedule) -> Schedule:
+    """Return it without what an experiment has only once it is started."""
+    return replace(schedule, experiment=schedule.experiment and schedule.experiment.again())
 
 
 def _tick_key(schedule: str, moment: float) -> str:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from engine import LocalConductor
-from engine.errors import EngineError, EntryChanged, JournalConflict, JournalError
+from engine.errors import EngineError, EntryChanged, EventRefused, JournalConflict, JournalError, UnknownRun
 from engine.journal import Columns, Entry, Store
 from engine.operations import Role
-from engine.records import Launch
+from engine.operations.experiments import Experiment, UnknownExperiment
+from engine.records import Launch, Status
 from engine.runtime import ACTOR, acting_as
 from ui.app.access.audit_log import AuditLog
 from ui.app.access.caller import Caller
@@ -37,6 +39,18 @@ class Source:
         return f'{self.kind}:{self.name}'
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """What a tick has started: a run, or an experiment."""
+
+    id: str
+    is_over: bool
+    failed: float
+    """When it failed; 0 if it has not."""
+    cancel: Callable[[str], Awaitable[object]]
+    """Cancels it, for a reason."""
+
+
 class Ticks:
     """The ticks in a conductor's journal."""
 
@@ -59,31 +73,70 @@ class Ticks:
         await self._store.documents.write([*map(self._store.entry_of, ticks), *others])
         return [replace(tick, version=tick.version + 1) for tick in ticks]
 
-    async def start(self, tick: Tick, action: Launch, source: Source) -> Tick:
-        """Start the run of a claimed tick unless already started; the tick records the outcome.
+    async def start(self, tick: Tick, action: Launch | Experiment, source: Source) -> Tick:
+        """Start the run or experiment of a claimed tick unless already started; the tick records the outcome.
 
-        The run's author is the source, unless a person requested it.
+        Its author is the source, unless a person requested it.
 
         Raises:
             JournalError: the journal cannot be written at present; the tick stays claimed.
         """
-        done = replace(tick, state='started')
+        done = replace(tick, state='started', experiment=isinstance(action, Experiment))
         try:
-            # A conflict: a process was killed right after it had started the run.
-            with acting_as(ACTOR.get() or source.actor), suppress(JournalConflict):
-                parameters = {**action.parameters, **tick.parameters}
-                launch = replace(action, parameters=parameters, title=action.title or source.name)
-                await self._conductor.start(launch, run=tick.run)
+            with acting_as(ACTOR.get() or source.actor):
+                if isinstance(action, Experiment):
+                    await self._start_experiment(tick.run, action)
+                else:
+                    await self._start_run(tick, action, source.name)
         except JournalError:
             raise
         except EngineError as error:
-            log.warning('%s could not start %s: %s', tick.source, action.pattern, error)
-            done = replace(tick, state='failed', reason=str(error))
+            log.warning('%s could not start: %s', tick.source, error)
+            done = replace(done, state='failed', reason=str(error))
         if self.audit and not ACTOR.get():  # a person's own action is logged by the guard
             caller = Caller(source.actor, Role.OPERATOR, source.kind)
-            details = {'pattern': action.pattern}
-            await self.audit.write(caller, 'start', runs=[tick.run], details=details, refused=done.reason)
+            if isinstance(action, Experiment):
+                what, runs, details = 'experiments.add', [], {'name': action.name}
+            else:
+                what, runs, details = 'start', [tick.run], {'pattern': action.pattern}
+            await self.audit.write(caller, what, runs=runs, details=details, refused=done.reason)
         return await self.store(done)
+
+    async def _start_run(self, tick: Tick, action: Launch, title: str) -> None:
+        parameters = {**action.parameters, **tick.parameters}
+        launch = replace(action, parameters=parameters, title=action.title or title)
+        with suppress(JournalConflict):  # A process was killed right after it had started the run.
+            await self._conductor.start(launch, run=tick.run)
+
+    async def _start_experiment(self, id: str, experiment: Experiment) -> None:
+        experiments = self._conductor.experiments
+        try:
+            await experiments.add(replace(experiment, id=id))
+        except EntryChanged:  # A process was killed right after it had started it.
+            with suppress(EventRefused):  # It is over by now.
+                await experiments.resume(id)
+
+    async def find_started(self, tick: Tick) -> Started | None:
+        """Return what a tick has started, if that still exists."""
+        conductor, experiments = self._conductor, self._conductor.experiments
+        try:
+            if tick.experiment:
+                stored = await experiments.get(tick.run)
+                return Started(
+                    id=stored.id,
+                    is_over=stored.is_over,
+                    failed=stored.ended if stored.state == 'failed' else 0.0,
+                    cancel=partial(experiments.cancel, stored.id),
+                )
+            info = await conductor.info(tick.run)
+        except (UnknownRun, UnknownExperiment):
+            return None
+        return Started(
+            id=info.id,
+            is_over=info.status.ended,
+            failed=info.updated if info.status is Status.FAILED else 0.0,
+            cancel=partial(conductor.cancel, info.id),
+        )
 
     async def store(self, tick: Tick) -> Tick:
         """Store a tick's outcome; if another process already did, return that one."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from engine.operations.experiments import Experiment
 from ui.app.backend import Backend
 from ui.app.services.schedules import Schedule, SchedulePolicy
 from ui.formatting.values import capitalize
@@ -21,6 +22,8 @@ OVERLAPS: dict[str, Any] = {
     'allow_all': 'Start anyway',
     'cancel_other': 'Cancel the previous run',
 }
+RUN = ''
+"""Stands for a run where an experiment can be chosen."""
 SHOWN_TIMES = 5
 MINUTE = 60.0
 LATE: Any = {'group': 'Late, overlapping and failed runs'}
@@ -53,16 +56,31 @@ class PolicyFields(BaseModel):
 class ScheduleEditor:
     """The form of a schedule, with its next times in words."""
 
-    def __init__(self, backend: Backend, schedule: Schedule | None, reader: str) -> None:
-        """Draw it for a reader in a time zone; '' if that is not known."""
+    def __init__(
+        self,
+        backend: Backend,
+        schedule: Schedule | None,
+        reader: str,
+        experiments: Sequence[Experiment] = (),
+    ) -> None:
+        """Draw it for a reader in a time zone, '' if that is not known; it offers these experiments."""
         self._backend, self._schedule, self._reader = backend, schedule, reader
         spec = schedule.spec if schedule else None
         self._name = Form(NameField, on_change=lambda: None)
         with Box('timing', 'section', aria_label='When'):
             self._timing = Form(timing_model(spec, reader), on_change=self._show_next)
             self._next = Box('next-times', role='status')
-        self._launch = LaunchChoice(backend, schedule.action if schedule else None)
-        self._launch.show()
+        scheduled = schedule.experiment if schedule else None
+        self._experiments = {item.name: item for item in reversed(experiments)}
+        self._experiments |= {scheduled.name: scheduled} if scheduled else {}
+        with Box('ghost') as choice:
+            self._starts = Form(_starts_model([*self._experiments]), on_change=self._show_launch)
+        choice.set_visibility(bool(self._experiments))
+        with Box('ghost') as self._of_run:
+            self._launch = LaunchChoice(backend, schedule.action if schedule else None)
+            self._launch.show()
+        self._starts.set_values({'experiment': scheduled.name if scheduled else RUN})
+        self._show_launch()
         self._policy = Form(PolicyFields, on_change=lambda: None)
         if schedule:
             policy = schedule.policy
@@ -79,13 +97,20 @@ class ScheduleEditor:
 
     def submit(self) -> dict[str, Any] | None:
         """Return the schedule's values; if a field is invalid, focus the first and return None."""
-        policy, launch = self._policy.submit(), self._launch.submit()
+        experiment = self._experiments.get(self._starts.raw['experiment'])
+        policy, launch = self._policy.submit(), None if experiment else self._launch.submit()
         timing, name = self._timing.submit(), self._name.submit()  # upwards: the first keeps the focus
-        if not (isinstance(timing, Timing) and isinstance(policy, PolicyFields) and launch and name):
+        if not (
+            isinstance(timing, Timing)
+            and isinstance(policy, PolicyFields)
+            and name
+            and (launch or experiment)
+        ):
             return None
         return {
             **name.model_dump(),
             'action': launch,
+            'experiment': experiment,
             'spec': spec_of(timing, self._schedule.spec if self._schedule else None),
             'policy': SchedulePolicy(
                 overlap=policy.overlap,
@@ -96,7 +121,8 @@ class ScheduleEditor:
 
     def show_problems(self, problems: Mapping[str, str]) -> None:
         """Show problems, by the paths of the record's fields, and focus the first."""
-        parts: dict[str, dict[str, str]] = {'action.': {}, 'spec': {}, 'policy.': {}, '': {}}
+        parts: dict[str, dict[str, str]]
+        parts = {'action.': {}, 'experiment': {}, 'spec': {}, 'policy.': {}, '': {}}
         for path, problem in problems.items():
             part = next(begin for begin in parts if path.startswith(begin))
             parts[part][path.removeprefix(part)] = problem
@@ -105,9 +131,15 @@ class ScheduleEditor:
             {name.replace('catchup_window', 'catch_up'): text for name, text in parts['policy.'].items()}
         )
         self._timing.show_problems({_timing_field(name): text for name, text in parts['spec'].items()})
+        problem = '; '.join(parts['experiment'].values())
+        self._starts.show_problems({'experiment': problem} if problem else {})
         self._name.show_problems(parts[''])
-        for form in (self._policy, self._timing, self._name):
+        for form in (self._policy, self._starts, self._timing, self._name):
             form.focus_problem()
+
+    def _show_launch(self) -> None:
+        """Show the fields of a run if that is what it starts."""
+        self._of_run.set_visibility(self._starts.raw['experiment'] not in self._experiments)
 
     def _show_next(self) -> None:
         """Show what the fields mean: in words, and by the next times."""
@@ -129,6 +161,14 @@ class ScheduleEditor:
                     with Box(tag='li'):
                         Text('span', capitalize(here))
                         Text('span', there, 'muted')
+
+
+def _starts_model(experiments: Sequence[str]) -> type[BaseModel]:
+    """Return the form's model of what is started: a run, or one of these experiments again."""
+    names = (RUN, *experiments)
+    labels = {RUN: 'A run', **{name: f'Experiment: {name}' for name in experiments}}
+    choice: Any = Literal[names], Field(RUN, title='Starts', json_schema_extra={'labels': {**labels}})
+    return create_model('StartsField', experiment=choice)
 
 
 def _timing_field(path: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from nicegui import ui
 from typing_extensions import override
 
+from engine.operations.experiments import Experiment
 from ui.app.backend import Backend
 from ui.app.services.operations import ScheduleOperations, TriggerOperations
 from ui.app.services.schedules import Schedule, Tick, Trigger
@@ -47,7 +48,9 @@ def register(backend: Backend) -> None:
     @serve_page('/schedules', 'Schedules')
     async def show() -> None:
         with frame(here='/runs'):
-            summary = 'Start runs automatically: on a schedule, by webhook, or when a file arrives.'
+            summary = (
+                'Start runs and experiments automatically: on a schedule, by webhook, or when a file arrives.'
+            )
             page_head('Schedules', summary, back=('/runs', 'Runs'))
             schedules = ScheduleList(backend)
             lists: tuple[StarterList[Any], ...] = (schedules, TriggerList(backend))
@@ -66,6 +69,11 @@ class StarterList(ResourceList[T]):
     def describe(self, item: T) -> None:
         """Draw when it starts runs."""
 
+    def starts(self, item: T) -> str:
+        """Return what it starts, in words."""
+        pattern = self.backend().catalog.patterns.get(item.pattern)
+        return pattern.title if pattern else item.pattern
+
     @override
     async def details(self, item: T) -> Sequence[Tick]:
         ticks: Sequence[Tick] = await self.service.log(item.id, SHOWN_TICKS)
@@ -75,8 +83,7 @@ class StarterList(ResourceList[T]):
     def summarize(self, item: T, details: Sequence[Tick]) -> None:
         with Box('chips', 'span'):
             Text('b', item.name)
-            pattern = self.backend().catalog.patterns.get(item.action.pattern)
-            Text('span', pattern.title if pattern else item.action.pattern, 'chip')
+            Text('span', self.starts(item), 'chip')
             if item.paused:
                 Text('span', 'Paused', 'pill paused')
         self.describe(item)
@@ -87,7 +94,12 @@ class StarterList(ResourceList[T]):
                 when = f'{word} {ago(tick.due, now)}'
                 title = ' '.join(filter(None, [exact(tick.due), tick.reason]))
                 if tick.state == 'started':
-                    text_link(f'/runs/{tick.run}', when, f'pill {kind}', title=title)
+                    text_link(
+                        f'/{"experiments" if tick.experiment else "runs"}/{tick.run}',
+                        when,
+                        f'pill {kind}',
+                        title=title,
+                    )
                 else:
                     Text('span', when, f'pill {kind}', title=title)
         if details and details[0].reason:
@@ -108,6 +120,8 @@ class ScheduleList(StarterList[Schedule]):
     PART = 'schedules'
     TITLE, NEW, EMPTY, ICON = 'Schedules', 'New schedule', 'No schedules yet.', 'schedule'
 
+    _experiments: Sequence[Experiment] = ()
+    """What can be scheduled in place of a run, when the dialog was last opened."""
     _reader = ''
     """The reader's time zone; '' until their browser has said it."""
 
@@ -123,12 +137,17 @@ class ScheduleList(StarterList[Schedule]):
     @override
     async def edit(self, item: Schedule | None) -> None:
         await self.find_reader()
+        self._experiments = await self.backend().experiments.list()
         with self._place:  # the row that was clicked may have been redrawn
             await super().edit(item)
 
     @override
     def draw_editor(self, item: Schedule | None) -> ScheduleEditor:
-        return ScheduleEditor(self.backend, item, self._reader)
+        return ScheduleEditor(self.backend, item, self._reader, self._experiments)
+
+    @override
+    def starts(self, item: Schedule) -> str:
+        return f'Experiment: {item.experiment.name}' if item.experiment else super().starts(item)
 
     @override
     def make(self, values: dict[str, Any]) -> Schedule:
@@ -156,8 +175,8 @@ class ScheduleList(StarterList[Schedule]):
     def starting(self, item: Schedule) -> Mapping[str, Action]:
         async def backfill() -> None:
             now = time.time()
-            text = 'Starts a run for each scheduled time of the last 24 hours that has none.'
-            if await confirm(f'Backfill {item.name}?', text, yes='Start runs', no='Cancel'):
+            text = 'Starts one for each scheduled time of the last 24 hours that has none.'
+            if await confirm(f'Backfill {item.name}?', text, yes='Start', no='Cancel'):
                 await self.service.backfill(item.id, now - DAY, now)
 
         return {

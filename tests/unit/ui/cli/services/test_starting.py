@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from engine.operations.experiments import SAMPLE
 from tests.support.cli import Hemicycle, invoke, json_lines
 
 NIGHTLY = ('--pattern', 'pipeline', '--set', 'task=News?', '--cron', '30 2 * * *', '--zone', 'Europe/Berlin')
@@ -37,6 +38,16 @@ def test_a_schedule_is_added_and_changed_in_part(hemicycle: Hemicycle) -> None:
         )
     )
     assert (changed['action']['pattern'], changed['action']['parameters']) == ('blog', {'request': 'Bees'})
+
+
+def test_a_schedule_starts_an_experiment_of_a_file_or_an_earlier_one(hemicycle: Hemicycle) -> None:
+    add = ('schedule', 'add', '--every', '86400', '--json')
+    added = only(invoke(hemicycle, *add, 'regressions', '--experiment', str(SAMPLE)))
+    assert (added['action'], added['experiment']['dataset']) == (None, 'Sums of a bakery')
+    refused = invoke(hemicycle, *add, 'both', '--experiment', str(SAMPLE), '--pattern', 'lone', code=2)
+    assert 'in place of a run' in refused
+    changed = only(invoke(hemicycle, 'schedule', 'change', 'regressions', '--json', *NIGHTLY))
+    assert (changed['action']['pattern'], changed['experiment']) == ('pipeline', None)
 
 
 def test_a_schedule_is_paused_with_a_note_that_does_not_outlast_the_pause(hemicycle: Hemicycle) -> None:

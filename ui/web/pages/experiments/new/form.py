@@ -9,7 +9,7 @@ from typing import Any
 from nicegui import ui
 
 from engine import EngineError, InvalidInput
-from engine.experiments import Case, DatasetInfo, Experiment, Plan, ScorerSpec, Variant
+from engine.operations.experiments import Case, DatasetInfo, Experiment, Plan, ScorerSpec, Variant
 from engine.records import Launch
 from ui.app.backend import Backend
 from ui.formatting.values import capitalize, count
@@ -30,8 +30,8 @@ from ui.web.permission import is_permitted
 SETTLE_SECONDS = 0.8
 """Seconds without a change before the estimate is worked out again."""
 CHOOSE = 'Choose a dataset'
-RUNNING = ('repeats', 'at_once', 'stop_early')
-"""The fields of an experiment that say how much is run."""
+RUNNING = ('repeats', 'at_once', 'stop_early', 'fail_under')
+"""The fields of an experiment that say how it is run."""
 UNNAMED = 'Experiment'
 """Stands for the name until there is one."""
 

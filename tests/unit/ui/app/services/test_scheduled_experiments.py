@@ -1,0 +1,110 @@
+"""Schedules of experiments, and who is notified of their ends and of regressions."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from engine import InvalidInput, LocalConductor
+from engine.host.clock import settle
+from engine.operations.experiments import Case, Experiment, ScorerSpec, Variant
+from engine.records import Launch
+from tests.support.charts.echo import Echo
+from tests.support.harness import HastyClock
+from tests.unit.ui.app.services.test_notifications import Receiver, hook, send_all
+from ui.app.services.schedules import Interval, Schedule, Schedules, ScheduleSpec, Tick
+from ui.app.services.schedules.ticks import Source
+
+CASES = [Case(id=f'case {n}', parameters={'answer': f'{n} loaves'}, expectation=str(n)) for n in range(12)]
+LOAVES = Experiment(
+    name='Loaves',
+    dataset='loaves',
+    base=Launch(pattern='echo', tags=('bread',)),
+    variants=(Variant(name='as it is'),),
+    scorers=(ScorerSpec(name='right', kind='contains'),),
+)
+HOUR = 3_600.0
+
+
+@pytest.fixture
+async def conductor() -> AsyncIterator[LocalConductor]:
+    async with LocalConductor(clock=HastyClock()) as conductor:
+        conductor.catalog.add(Echo)
+        await conductor.datasets.save('loaves', CASES)
+        yield conductor
+
+
+def hourly(**values: Any) -> Schedule:
+    given: dict[str, Any] = {
+        'name': 'Nightly',
+        'experiment': LOAVES,
+        'spec': ScheduleSpec(intervals=(Interval(every=HOUR),)),
+    }
+    return Schedule(**(given | values))
+
+
+async def is_over(conductor: LocalConductor, tick: Tick) -> Experiment:
+    while not (stored := await conductor.experiments.get(tick.run)).is_over:
+        await settle()
+    return stored
+
+
+async def test_a_schedule_starts_an_experiment_once_for_each_time(conductor: LocalConductor) -> None:
+    schedules = Schedules(conductor)
+    schedule = await schedules.add(hourly())
+    tick = await schedules.run_now(schedule.id, key='one')
+    again = await schedules.ticks.start(replace(tick, state='claimed'), LOAVES, Source('schedule', 'Nightly'))
+    done = await is_over(conductor, tick)
+    assert (tick.experiment, again.run, done.state) == (True, tick.run, 'done')
+    assert [item.author for item in await conductor.experiments.list()] == ['schedule:Nightly']
+    assert (await conductor.runs()).total == len(CASES)
+
+
+async def test_what_a_schedule_starts_is_checked_when_it_is_stored(conductor: LocalConductor) -> None:
+    schedules = Schedules(conductor)
+    for values, field in (
+        ({'experiment': None}, 'action'),
+        ({'action': Launch(pattern='echo')}, 'action'),
+        ({'experiment': replace(LOAVES, dataset='rolls')}, 'experiment'),
+        ({'experiment': replace(LOAVES, split='none')}, 'experiment.split'),
+    ):
+        with pytest.raises(InvalidInput) as caught:
+            await schedules.add(hourly(**values))
+        assert [*caught.value.problems] == [field]
+
+
+async def test_the_end_of_an_experiment_and_its_regression_are_notified_once(
+    conductor: LocalConductor,
+) -> None:
+    receiver = Receiver()
+    notifications = receiver.notifications(conductor)
+    await notifications.destinations.add(
+        hook(events=('experiment.done', 'experiment.regressed'), tag='bread')
+    )
+    schedules, broken = Schedules(conductor), [replace(case, expectation='none') for case in CASES]
+    schedule = await schedules.add(hourly())
+    for cases in (CASES, CASES, broken):  # the same, then all wrong
+        version = (await conductor.datasets.save('loaves', cases)).versions[-1].id
+        await schedules.change(schedule.id, experiment=replace(LOAVES, version=version))
+        await is_over(conductor, await schedules.run_now(schedule.id))
+        await notifications.process_experiments()
+        await send_all(notifications)
+    await notifications.process_experiments()
+    sent = [(payload['type'], payload['data']) for payload in receiver.accepted]
+    assert [event for event, _ in sent] == [*['experiment.done'] * 3, 'experiment.regressed']
+    assert sent[-1][1]['text'].startswith('This time is worse than last time by 1')
+    assert sent[-1][1]['url'] == f'https://us.example/experiments/{sent[-2][1]["experiment"]}'
+
+
+async def test_a_mean_below_what_the_experiment_demands_is_a_regression(conductor: LocalConductor) -> None:
+    wrong = replace(LOAVES, base=Launch(pattern='echo', parameters={'fails': True}))
+    for experiment, text in (
+        (replace(LOAVES, fail_under=1.0), ''),
+        (replace(LOAVES, fail_under=1.5), 'as it is scored 1 by right, worse than 1.5.'),
+        (replace(wrong, fail_under=0.5), 'as it is was not scored by right, and must reach 0.5.'),
+    ):
+        done = (await conductor.experiment(experiment)).experiment
+        assert await conductor.experiments.regression(done) == text

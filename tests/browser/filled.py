@@ -111,9 +111,12 @@ class Filler:
         timed = text.replace('output: Review', 'output: Review\n    within: 60').replace(
             'No rounds', 'No more'
         )
+        base = ''
         for version, note in ((text, ''), (timed, 'The critic gets a minute')):
-            answer = self._request.put(path, data={'text': version, 'note': note}, headers=self._own)
+            body = {'text': version, 'base': base, 'note': note}
+            answer = self._request.put(path, data=body, headers=self._own)
             assert answer.ok, answer.text()
+            base = answer.json()['version']
 
     def _experiment(self) -> str:
         """Run the sample experiment to its end, and return its id."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from importlib.util import resolve_name
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -96,7 +97,7 @@ KNOWN_AGENTS: Mapping[str, ExternalAgent] = {agent.name: agent for agent in (
         name=SCRIPTED,
         title='Scripted agent',
         command=sys.executable,
-        args=('-m', f'{__package__.rpartition(".")[0]}.models.scripted.agent'),
+        args=('-m', resolve_name('...models.scripted.agent', __package__)),
         variables=('HEMICYCLE_PACE',),
         network=False,
         simulated=True,

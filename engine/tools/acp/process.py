@@ -231,7 +231,7 @@ def program_folders(agent: ExternalAgent, program: str) -> list[str]:
     folders: dict[str, None] = {}
     paths = [program, *(os.path.expanduser(place) for place in agent.reads)]
     if agent.simulated:
-        paths.append(str(Path(__file__).parents[2]))
+        paths.append(str(Path(__file__).parents[3]))
     elif node := shutil.which('node'):
         paths.append(node)
     for path in paths:

@@ -4,10 +4,10 @@ from engine.agents.chart import agent
 from engine.agents.spec import Role
 from engine.configuration.catalog import Catalog
 from engine.errors import EngineError, EventRefused, InvalidInput, PatternError
-from engine.experiments import Case, Experiment, ScorerSpec, Variant, scorer
 from engine.host.clock import SimulatedClock
 from engine.host.syntax_trees import parse_in_turn
 from engine.operations.conductor import Conductor, RunHandle, RunResult
+from engine.operations.experiments import Case, Experiment, ScorerSpec, Variant, scorer
 from engine.operations.local_conductor import LocalConductor
 from engine.patterns.pipeline.orchestrator import AgentOrchestrator
 from engine.patterns.pipeline.stage import stage

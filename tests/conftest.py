@@ -6,6 +6,7 @@ import gc
 import os
 import subprocess
 import sys
+import tempfile
 from typing import TYPE_CHECKING
 
 import hypothesis
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from tests.support.servers.s3 import S3Server
 
 os.environ.setdefault('HEMICYCLE_PACE', '0')
-os.environ['PYTHON_KEYRING_BACKEND'] = 'keyring.backends.fail.Keyring'  # never that of who runs the tests
+OWN_HOME = tempfile.TemporaryDirectory(prefix='hemicycle-tests-')  # never that of who runs the tests
+os.environ['HEMICYCLE_HOME'] = OWN_HOME.name
+os.environ['PYTHON_KEYRING_BACKEND'] = 'keyring.backends.fail.Keyring'  # nor their keyring
 gc.disable()  # until all is collected: what is imported stays
 # The duration of an example depends on the machine's load.
 hypothesis.settings.register_profile('hemicycle', deadline=None, max_examples=50)

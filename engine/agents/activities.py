@@ -9,7 +9,6 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
-from engine.acp.agents import AGENT_PREFIX, AgentModel
 from engine.agents.model_call import call_with_fallback
 from engine.agents.spec import AgentSpec
 from engine.agents.structured_answer import check_answer
@@ -26,6 +25,7 @@ from engine.records.payloads import BatchData, ReplyData
 from engine.records.question import OpenBatch, Question
 from engine.runtime.activity import Activity, PendingQuestion
 from engine.statechart.decision_cache import CallbackContext
+from engine.tools.acp.agents import AGENT_PREFIX, AgentModel
 from engine.tools.artifacts import load_artifacts
 from engine.tools.protocol import AnswerNeeded, Tool, ToolContext
 from engine.tools.registry import ToolRegistry

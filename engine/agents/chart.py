@@ -10,7 +10,6 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from engine.acp.agents import AGENT_PREFIX
 from engine.agents import activities, completion
 from engine.agents.actions import count_batch, is_mid_external_turn, record_reply, record_results
 from engine.agents.criteria import Criteria
@@ -23,6 +22,7 @@ from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.edges import FINAL_STATES, edge
 from engine.statechart.retry import Retry
 from engine.statechart.run_state import AgentState
+from engine.tools.acp.agents import AGENT_PREFIX
 
 GUARD_PHRASES = {
     'is_unfit': 'answer invalid',

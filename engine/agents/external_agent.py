@@ -9,11 +9,6 @@ from dataclasses import replace
 
 from pydantic_core import to_jsonable_python
 
-from engine.acp.agents import AGENT_PREFIX, AgentModel
-from engine.acp.process import AgentPlace
-from engine.acp.session import AgentSession, Reply
-from engine.acp.turn import Call
-from engine.acp.usage import estimate
 from engine.agents.spec import AgentSpec
 from engine.agents.structured_answer import check_answer
 from engine.agents.tool_execution import execute_tool_calls
@@ -29,6 +24,11 @@ from engine.records.payloads import BatchData, ReplyData
 from engine.runtime.activity import Activity
 from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.run_state import AgentState
+from engine.tools.acp.agents import AGENT_PREFIX, AgentModel
+from engine.tools.acp.process import AgentPlace
+from engine.tools.acp.session import AgentSession, Reply
+from engine.tools.acp.turn import Call
+from engine.tools.acp.usage import estimate
 from engine.tools.artifacts import load_artifacts
 from engine.tools.protocol import MAX_RESULT_TEXT, Tool, ToolContext, truncate
 from engine.workspace.workspace import Workspace

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,17 +17,18 @@ from engine.charts.compiling.people import inputs_for_seats, seats_of
 from engine.charts.compiling.scope import DESIGN, MAX_ITEMS, MAX_STEPS, Values
 from engine.charts.compiling.states import Build, StateCompiler
 from engine.charts.compiling.steps import Action, StepCompiler
-from engine.charts.format import NAME_RULES, ChartFile
+from engine.charts.format import NAME_RULES, ChartFile, Scenario
 from engine.charts.places import edge_sources, state_lines
 from engine.charts.reading import Place, Problems, Tree, read_chart
 from engine.charts.source import ChartSource
+from engine.configuration.code_version import digest_of
 from engine.errors import InvalidInput, PatternError
-from engine.expressions.compiler import Evaluation, Part
-from engine.expressions.expression import compute
-from engine.expressions.values import EvaluationError, require_list
 from engine.records import Event, StatePath
 from engine.records.shape import ancestry
-from engine.runtime.stubs import check_stubs
+from engine.runtime.stubs import agent_names, check_stubs
+from engine.statechart.expressions.compiler import Evaluation, Part
+from engine.statechart.expressions.expression import compute
+from engine.statechart.expressions.values import EvaluationError, require_list
 from engine.statechart.pattern import Pattern
 from engine.statechart.shape_builder import walk
 
@@ -78,6 +78,16 @@ class ChartPattern(Pattern, abstract=True):
             values = {'memory': memory, 'event': event.name, 'at': event.at, 'data': event.data}
             more = {'error': event.data.get('error'), 'attempt': event.attempt, 'role': self._role(event.at)}
             self.plan.on_retry.run(memory, self._evaluation({**values, **more}))
+
+    @classmethod
+    def stubs_for(cls, scenario: Scenario | None = None) -> dict[str, tuple[Any, ...]]:
+        """Return what the agents say in a scenario: by its stubs, or else the file's.
+
+        Those of roles that nobody plays, with its parameters, are left out.
+        """
+        given = (scenario.stubs if scenario else None) or cls.file.stubs
+        names = agent_names(cls.sample(scenario.parameters if scenario else None))
+        return {name: tuple(visits) for name, visits in given.items() if name in names}
 
     def all_roles(self) -> list[Role]:
         """Return the chart's roles, in the file's order."""
@@ -181,7 +191,7 @@ class _Loader:
             reads=frozenset(language.reads),
             writes=frozenset(language.writes),
         )
-        digest = hashlib.sha256(self._text.encode(errors='replace')).hexdigest()[:12]
+        digest = digest_of(self._text.encode(errors='replace'))
         return {
             'name': file.chart,
             'version': digest,
@@ -275,8 +285,9 @@ class _Loader:
                     self._note((*at, 'parameters', *field.split('.')), f'{field}: {problem}')
 
     def _check_stubs(self, workflow: Pattern, stubs: Mapping[str, Any], at: Place) -> None:
+        unplayed = self._file.roles.keys() - agent_names(workflow)
         try:
-            check_stubs(workflow, stubs)
+            check_stubs(workflow, {name: visits for name, visits in stubs.items() if name not in unplayed})
         except InvalidInput as error:
             for field, problem in error.problems.items():
                 rest = field.removeprefix('stubs.')

@@ -18,7 +18,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol
 
-from engine.acp import ExternalAgents
 from engine.configuration import Configuration, load_configuration
 from engine.configuration.code_version import code_version
 from engine.errors import EngineError, Fault, PatternError, UnknownPattern, UnknownVersion
@@ -28,6 +27,7 @@ from engine.records.jsonable import describe_error
 from engine.records.shape import TRACE_PREFIX, Shape
 from engine.statechart.pattern import Pattern
 from engine.statechart.shape_builder import build_shape
+from engine.tools.acp import ExternalAgents
 from engine.tools.mcp.servers import McpServers
 from engine.tools.protocol import Tool
 

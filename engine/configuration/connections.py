@@ -10,7 +10,6 @@ from typing import Any
 
 from typing_extensions import override
 
-from engine.acp.agents import AgentHealth, ExternalAgentInfo
 from engine.configuration.catalog import Catalog
 from engine.configuration.editing import Kind, read_section, remove_section, write_section
 from engine.configuration.last_tests import LastTests
@@ -19,6 +18,7 @@ from engine.errors import UnknownAgent, UnknownEndpoint, UnknownMcpServer
 from engine.host.clock import Clock
 from engine.host.home import home_folder
 from engine.models.registry import EndpointHealth, EndpointInfo
+from engine.tools.acp.agents import AgentHealth, ExternalAgentInfo
 from engine.tools.mcp.config import ServerHealth
 from engine.workspace.sandbox.sandbox import Sandbox
 

@@ -11,9 +11,9 @@ from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from engine.acp.agents import AgentHealth
 from engine.host.private_file import change_private, read_private
 from engine.models.registry import EndpointHealth
+from engine.tools.acp.agents import AgentHealth
 
 log = logging.getLogger('hemicycle')
 FILE = 'connection-tests.json'

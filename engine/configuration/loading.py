@@ -11,7 +11,6 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from engine.acp.known_agents import AgentSection, ExternalAgent
 from engine.configuration.secrets import REFERENCE, REFERENCE_FORMS, MissingSecret, Secrets, read_keyring
 from engine.errors import EngineError
 from engine.journal.retention_policy import Retention
@@ -28,6 +27,7 @@ from engine.models.http.endpoint_settings import EndpointSettings, EndpointSourc
 from engine.models.http.known_providers import KNOWN_PROVIDERS
 from engine.models.http.prices import Price, Prices
 from engine.records.effort import EFFORT_SYNTAX, is_effort
+from engine.tools.acp.known_agents import AgentSection, ExternalAgent
 from engine.tools.mcp.config import McpSection, McpServer
 
 NAME, MAX_NAME = r'^[a-z0-9][a-z0-9_-]*$', 32

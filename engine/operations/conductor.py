@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, Protocol
 
 from engine.configuration.catalog import Catalog
-from engine.experiments.records import Experiment
 from engine.history.bundle.importer import Imported
 from engine.host.clock import Clock
 from engine.journal.retention_policy import Retention
 from engine.operations.charting import Charting
 from engine.operations.connections import Agents, Endpoints, McpServers
 from engine.operations.experimenting import Datasets, Experimenting, ExperimentResult
+from engine.operations.experiments.records import Experiment
 from engine.operations.forking import Forking
 from engine.operations.reading import Checking, Reading
 from engine.operations.rehearsing import Rehearsing

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Protocol
 
 from pydantic import Field
 
-from engine.acp.agents import AgentHealth, ExternalAgentInfo
 from engine.models.registry import EndpointHealth, EndpointInfo
 from engine.operations.table import Role, operation
+from engine.tools.acp.agents import AgentHealth, ExternalAgentInfo
 from engine.tools.mcp.config import ServerHealth
 
 Name = Annotated[str, Field(max_length=200)]

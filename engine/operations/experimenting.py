@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from pydantic import Field
 
-from engine.experiments.answer.path_records import PathAnswer
-from engine.experiments.answer.records import Answer, TrendPoint
-from engine.experiments.datasets import MAX_CASES, Case, ImportedCases
-from engine.experiments.experiments import CellPage
-from engine.experiments.library import DatasetInfo
-from engine.experiments.marking import Agreement, Pairing
-from engine.experiments.planning import Plan
-from engine.experiments.records import Cell, Experiment, Mark, ScorerSpec
 from engine.host.clock import Clock
+from engine.operations.experiments.adoption import LaunchDefault
+from engine.operations.experiments.answer.path_records import PathAnswer
+from engine.operations.experiments.answer.records import Answer, TrendPoint
+from engine.operations.experiments.datasets import MAX_CASES, Case, ImportedCases
+from engine.operations.experiments.experiments import CellPage
+from engine.operations.experiments.library import DatasetInfo
+from engine.operations.experiments.marking import Agreement, Pairing
+from engine.operations.experiments.planning import Plan
+from engine.operations.experiments.records import Cell, Experiment, Mark, ScorerSpec
 from engine.operations.table import Role, operation
 
 if TYPE_CHECKING:
@@ -147,6 +148,22 @@ class Experimenting(Protocol):
         ] = None,
     ) -> Experiment:
         """Score the runs of an experiment again, perhaps with other scorers; no run is made."""
+
+    @operation(Role.VIEWER, 'GET defaults', id='list_defaults')
+    async def defaults(self) -> Sequence[LaunchDefault]:
+        """List the variants that launch forms start from, by pattern."""
+
+    @operation(Role.OPERATOR, 'POST experiments/{experiment}/adopt', id='adopt_variant')
+    async def adopt(
+        self,
+        experiment: Id,
+        variant: Annotated[str, Field(min_length=1, max_length=200, description='The name of a variant.')],
+    ) -> LaunchDefault:
+        """Make a variant what the launch form of its pattern starts from."""
+
+    @operation(Role.OPERATOR, 'DELETE defaults/{pattern}', id='reset_default')
+    async def reset_default(self, pattern: Id) -> None:
+        """Have the launch form of a pattern start from the pattern's own defaults again."""
 
     @operation(Role.OPERATOR, 'DELETE experiments/{experiment}', id='remove_experiment')
     async def remove(self, experiment: Id) -> None:

@@ -13,9 +13,6 @@ from engine.charts.library import ChartLibrary, charts_folder
 from engine.configuration.catalog import Catalog
 from engine.configuration.connections import CatalogAgents, CatalogEndpoints, CatalogServers
 from engine.errors import InvalidInput
-from engine.experiments.experiments import Experiments
-from engine.experiments.planning import Bound
-from engine.experiments.records import Experiment
 from engine.history.bundle.importer import Imported
 from engine.history.bundle.redaction import Redaction
 from engine.history.bundle.store import BundleStore
@@ -35,6 +32,9 @@ from engine.journal.retention_policy import Retention
 from engine.models import endpoints_file
 from engine.operations.conductor import RunHandle
 from engine.operations.experimenting import ExperimentResult, run_experiment
+from engine.operations.experiments.experiments import Experiments
+from engine.operations.experiments.planning import Bound
+from engine.operations.experiments.records import Experiment
 from engine.operations.library_charts import LibraryCharts
 from engine.operations.rehearsal import Rehearsals
 from engine.records import Launch, RunId, RunInfo

@@ -9,12 +9,12 @@ from typing_extensions import override
 
 from engine.agents.chart import agent
 from engine.agents.spec import Role
-from engine.expressions.quoting import RULE, fence
 from engine.patterns.form_fields import LongText, task_field
 from engine.records import Event
 from engine.records.frozen import Form, FrozenModel
 from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.edges import failure_edges
+from engine.statechart.expressions.quoting import RULE, fence
 from engine.statechart.memory import Memory as BaseMemory
 from engine.statechart.pattern import Pattern
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from engine.acp.live_sessions import LiveSessions
 from engine.errors import EngineError
 from engine.host.clock import Clock
 from engine.journal.projection import RunProjection
@@ -22,6 +21,7 @@ from engine.runtime.mailbox import Mailbox
 from engine.runtime.run_recordings import Recordings
 from engine.statechart.chart import Chart
 from engine.statechart.run_state import RunState
+from engine.tools.acp.live_sessions import LiveSessions
 from engine.tools.mcp.remote_tool import RemoteTool
 from engine.tools.mcp.servers import McpServers
 from engine.tools.protocol import Tool

@@ -13,7 +13,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from engine.acp import AGENT_PREFIX
 from engine.configuration.catalog import Catalog
 from engine.errors import EngineError, EventRefused, InvalidInput, PatternError
 from engine.journal.projection import Fold, RunProjection
@@ -43,6 +42,7 @@ from engine.statechart.chart import Chart
 from engine.statechart.pattern import Pattern, validation_problems
 from engine.statechart.run_state import RunState
 from engine.statechart.shape_builder import START, walk
+from engine.tools.acp import AGENT_PREFIX
 
 EXTERNAL_CONTROL = frozenset({'pause', 'resume', 'step', 'breakpoints', 'cancel', 'edit', 'extend'})
 """Control events that a person may send; only the engine sends the others."""

@@ -42,13 +42,18 @@ def all_stubbed(workflow: Pattern, stubs: Mapping[str, Any]) -> bool:
     )
 
 
+def agent_names(workflow: Pattern) -> set[str]:
+    """Return what stubs can be for: the paths and the roles of the agents."""
+    agents = _agents(workflow)
+    return {name for path, spec in agents for name in (path, *(role.name for role in spec.possible_roles))}
+
+
 def _agents(workflow: Pattern) -> list[tuple[StatePath, Any]]:
     return [(path, state['agent']) for path, _, state in walk(workflow.chart_states()) if 'agent' in state]
 
 
 def _problems(workflow: Pattern, stubs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    agents = _agents(workflow)
-    names = {name for path, spec in agents for name in (path, *(role.name for role in spec.possible_roles))}
+    agents, names = _agents(workflow), agent_names(workflow)
     for agent, visits in stubs.items():
         named = f'stubs.{agent}'
         if agent not in names:

@@ -2,14 +2,13 @@
 
 from engine.statechart.deliverables import AgentWork, Deliverables
 from engine.statechart.lenient_reading import read_leniently
-from engine.statechart.mermaid import edge_label, mermaid
-from engine.statechart.shape_builder import build_shape
+from engine.statechart.shape_builder import START, build_shape, guard_words
 
 __all__ = [
+    'START',
     'AgentWork',
     'Deliverables',
     'build_shape',
-    'edge_label',
-    'mermaid',
+    'guard_words',
     'read_leniently',
 ]

@@ -1,4 +1,4 @@
-"""Backups: the database and the files of all runs in one archive, written while a server works.
+"""Backups: the database, the files of runs, and charts in one archive, written while a server works.
 
 SQLite's online backup copies the database first, and the files follow. An object is written before the step
 that refers to it, so every object that the copy refers to is included. Agents' working folders are left out:
@@ -31,7 +31,7 @@ from storage.settings import Settings
 from storage.sqlite.file import checked_reader
 from storage.sqlite.migrations import copy_database
 
-MANIFEST, DATABASE, FILES = 'backup.json', 'hemicycle.db', 'workspaces'
+MANIFEST, DATABASE, FILES, CHARTS = 'backup.json', 'hemicycle.db', 'workspaces', 'charts'
 UNRELEASED_MANIFEST = 'manifest.json'
 LIVE: Final = 'agents'
 """A run's folder in which its agents work."""
@@ -46,7 +46,7 @@ def write_backup(settings: Settings, workspaces: Path, target: Path) -> BackupIn
 
     Args:
         settings: the location of the database.
-        workspaces: the folder of the runs' files; need not exist.
+        workspaces: the folder of the runs' files; need not exist. The charts are in `charts` beside it.
         target: the archive to write, a gzipped tar that only its owner can read.
 
     Raises:
@@ -54,6 +54,7 @@ def write_backup(settings: Settings, workspaces: Path, target: Path) -> BackupIn
         OSError: the archive cannot be written.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
+    charts = workspaces.with_name(CHARTS)
     with _name_place(target), _staging(target.parent, '.backup-') as folder:
         copy, part = folder / DATABASE, folder / 'archive'
         with checked_reader(settings) as (source, _):
@@ -65,6 +66,8 @@ def write_backup(settings: Settings, workspaces: Path, target: Path) -> BackupIn
             archive.add(copy, DATABASE)
             for path in _files_of_runs(workspaces, _runs(copy)):
                 _add_file(archive, path, f'{FILES}/{path.relative_to(workspaces).as_posix()}')
+            for path in _files_of_charts(charts):
+                _add_file(archive, path, f'{CHARTS}/{path.relative_to(charts).as_posix()}')
         part.replace(target)
     return info
 
@@ -75,14 +78,15 @@ def read_backup(archive: Path, settings: Settings, workspaces: Path) -> BackupIn
     Args:
         archive: an archive made by `write_backup`.
         settings: the new location of the database; the file must not exist.
-        workspaces: the new parent of the runs' folders; must not contain any of them.
+        workspaces: the new parent of the runs' folders; must not contain any of them. In `charts` beside it,
+            there must be no other charts of the same names.
 
     Raises:
         JournalUnavailable: the database, the log of one, or a run's folder already exists.
         JournalDamaged: the archive is not a backup, is damaged, or is from a newer or an unreleased version.
         OSError: there is no space, for example.
     """
-    database = settings.path
+    database, charts = settings.path, workspaces.with_name(CHARTS)
     _refuse_database(database)
     database.parent.mkdir(parents=True, exist_ok=True)
     workspaces.mkdir(parents=True, exist_ok=True)
@@ -99,6 +103,12 @@ def read_backup(archive: Path, settings: Settings, workspaces: Path) -> BackupIn
         folders = sorted((staging / FILES).glob('*'))
         for unpacked in folders:
             _refuse_existing(workspaces / unpacked.name, 'another HEMICYCLE_HOME')
+        texts = {
+            path: charts / path.relative_to(staging / CHARTS) for path in _files_of_charts(staging / CHARTS)
+        }
+        for unpacked, place in texts.items():
+            if place.exists() and place.read_bytes() != unpacked.read_bytes():
+                _refuse_existing(place, 'another HEMICYCLE_HOME')
         _refuse_database(database)  # Again: unpacking may take minutes.
         part = database.with_name(f'{database.name}.part')
         try:
@@ -108,6 +118,10 @@ def read_backup(archive: Path, settings: Settings, workspaces: Path) -> BackupIn
             for unpacked in folders:
                 (staging / MOVED / unpacked.name).touch()
                 unpacked.rename(workspaces / unpacked.name)
+            with _name_place(charts):
+                for unpacked, place in texts.items():
+                    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                    shutil.copy2(unpacked, place)
             # Last, and atomically: once the database exists, its files are in place.
             part.replace(database)
         finally:
@@ -214,6 +228,13 @@ def _files_of_runs(workspaces: Path, runs: list[str]) -> Iterator[Path]:
             yield from (here / name for name in sorted(files))
 
 
+def _files_of_charts(charts: Path) -> Iterator[Path]:
+    """Yield the files of charts and of their versions, except those that are just being written."""
+    for path in sorted(charts.rglob('*')):
+        if path.is_file() and not path.name.startswith('.'):
+            yield path
+
+
 def _add_file(archive: tarfile.TarFile, path: Path, name: str) -> None:
     """Add a file in its current state, though it may grow or disappear. Skips links and devices."""
     try:
@@ -269,7 +290,7 @@ def _unpack(archive: Path, staging: Path) -> BackupInfo:
             raise ValueError('it was written by a newer version')
         while member := backup.next():
             top = PurePosixPath(member.name).parts[0]
-            if top not in (DATABASE, FILES) or not (member.isreg() or member.islnk()):
+            if top not in (DATABASE, FILES, CHARTS) or not (member.isreg() or member.islnk()):
                 raise ValueError(f'it contains {member.name}')
             _extract(backup, member, staging)
     return info

@@ -12,8 +12,8 @@ from starlette.routing import Mount
 
 from engine import Conductor, LocalConductor
 from engine.errors import NotAllowed
-from engine.experiments import Case, Experiment, ScorerSpec, UnknownExperiment, Variant
 from engine.operations import Role
+from engine.operations.experiments import Case, Experiment, ScorerSpec, UnknownExperiment, Variant
 from engine.records import Launch
 from tests.api.conftest import BASE
 from tests.support.charts.echo import Echo

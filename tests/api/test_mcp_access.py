@@ -22,12 +22,17 @@ from ui.app.access.access import Access
 from ui.app.access.http import RequireLogin
 from ui.app.backend import Backend
 
-READS = frozenset({'get_run', 'list_runs', 'get_experiment', 'list_experiments'})
+READS = frozenset(
+    {
+        'get_run', 'list_runs', 'get_experiment', 'list_experiments',
+        'list_charts', 'get_chart', 'check_chart', 'list_chart_versions',
+    }
+)  # fmt: skip
 """Tools that a viewer may use."""
 STEERS = frozenset(
     {
         'answer_run', 'approve_run', 'deny_run', 'cancel_run', 'fork_run',
-        'start_experiment', 'cancel_experiment',
+        'start_experiment', 'cancel_experiment', 'save_chart', 'restore_chart', 'remove_chart',
     }
 )  # fmt: skip
 
@@ -59,8 +64,8 @@ def arguments(schema: dict[str, Any], run: str) -> dict[str, Any]:
     """Return the required arguments of a tool, with the id of a run."""
     values: dict[str, Any] = {
         'run': run, 'event': 'approve', 'at': 1, 'task': 'Tea or coffee?', 'experiment': 'tea', 'name': 'Tea',
-        'dataset': 'tea', 'pattern': 'pipeline', 'variants': [{'name': 'a'}],
-        'scorers': [{'name': 'done', 'kind': 'status'}],
+        'text': 'chart: tea', 'version': '1', 'dataset': 'tea', 'pattern': 'pipeline',
+        'variants': [{'name': 'a'}], 'scorers': [{'name': 'done', 'kind': 'status'}],
     }  # fmt: skip
     return {name: values[name] for name in schema.get('required', ())}
 

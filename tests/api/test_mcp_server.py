@@ -13,7 +13,9 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from engine import Conductor, LocalConductor
+from engine.charts.library import ChartLibrary
 from tests.api.conftest import asking, serve_mcp
+from tests.support.charts.files import chart_text
 from tests.support.harness import FakeModel, Lone, catalog, turns
 from tests.tree import ROOT
 from ui.api.mcp.over_http import McpOverHttp
@@ -78,6 +80,24 @@ async def test_a_chat_agent_compares_variants(client: Client):
     assert [item['scores'][0]['mean'] for item in found['answer']['variants']] == [1, 0]
     wrong = await client.call_tool('start_experiment', {**given, 'variants': [{'nam': 'a'}]})
     assert wrong.is_error and 'variants.0' in wrong.content[0].text
+
+
+async def test_a_chat_agent_writes_a_chart(tmp_path: Path):
+    own_catalog = catalog(FakeModel())
+    ChartLibrary(own_catalog, tmp_path)
+    async with (
+        LocalConductor(catalog=own_catalog) as conductor,
+        Client(build_mcp(lambda: conductor)) as client,
+    ):
+        wrong = await client.call_tool('check_chart', {'text': chart_text('first', start='nowhere')})
+        assert wrong.structured_content['problems'][0]['line'] == 7
+        saved = await client.call_tool('save_chart', {'name': 'ask', 'text': chart_text('first')})
+        assert saved.structured_content['number'] == 1
+        again = await client.call_tool('save_chart', {'name': 'ask', 'text': chart_text('second')})
+        assert again.is_error and 'changed by somebody else' in again.content[0].text
+        listed = (await client.call_tool('list_charts', {})).structured_content['items']
+        assert [chart['name'] for chart in listed] == ['ask']
+        assert 'ask' in [tool.name for tool in (await client.list_tools()).tools]
 
 
 async def test_runs_and_transcripts_are_resources(client: Client):

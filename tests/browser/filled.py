@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -12,10 +13,12 @@ from engine.host.clock import RealClock
 from engine.operations import Role
 from storage import open_journal
 from tests.browser.server import Server
+from tests.tree import ROOT
 from ui.app.access.access import Access
 
 NAME, PASSWORD = 'ada', 'correct horse battery staple'
 TASK = 'Should a small team adopt event sourcing for its order system?'
+CHART = ROOT / 'tests' / 'support' / 'charts' / 'critique.chart.yaml'
 NOWHERE = 'http://127.0.0.1:9/hook'
 """An address that refuses connections, so that the delivery log has an error."""
 
@@ -79,6 +82,8 @@ class Filler:
         assert answer.ok, answer.text()
         variants = [{'name': name, 'overrides': {'after': 'live'}} for name in ('A', 'B')]
         variants_made = self._post(f'runs/{done}/variants', {'at': 9, 'variants': variants})
+        self._chart()
+        experiment = self._experiment()
         waits = self.start(TASK, approvals='all')
         self._page.goto(f'{self._url}/inbox')
         question = self._page.get_by_role('article').get_attribute('data-ask')
@@ -87,6 +92,7 @@ class Filler:
             'waits': waits,
             'question': question,
             'group': variants_made[0]['options']['group'],
+            'experiment': experiment,
         }
 
     def run(self, task: str) -> str:
@@ -98,6 +104,27 @@ class Filler:
     def start(self, task: str, **options: Any) -> str:
         """Start a run, and return its id."""
         return str(self._post('runs', {'pattern': 'pipeline', 'parameters': {'task': task}, **options})['id'])
+
+    def _chart(self) -> None:
+        """Save a chart in two versions."""
+        path, text = f'{self._url}/api/v1/charts/critique', CHART.read_text('utf-8')
+        timed = text.replace('output: Review', 'output: Review\n    within: 60').replace(
+            'No rounds', 'No more'
+        )
+        base = ''
+        for version, note in ((text, ''), (timed, 'The critic gets a minute')):
+            body = {'text': version, 'base': base, 'note': note}
+            answer = self._request.put(path, data=body, headers=self._own)
+            assert answer.ok, answer.text()
+            base = answer.json()['version']
+
+    def _experiment(self) -> str:
+        """Run the sample experiment to its end, and return its id."""
+        self._page.goto(f'{self._url}/experiments')
+        self._page.get_by_role('button', name='Run the sample').click()
+        self._page.wait_for_url(re.compile(r'/experiments/\w+$'))
+        self._page.locator('.pill.done').first.wait_for(timeout=120_000)
+        return self._page.url.rpartition('/')[2]
 
     @property
     def _own(self) -> dict[str, str]:

@@ -28,6 +28,7 @@ ALL = ROOT / 'build' / 'screens'
 KEPT = {
     *('home-light', 'run-dark', 'run-narrow-light'),
     *('run-light', 'fork-light', 'compare-light', 'traffic-light', 'review-light', 'inbox-light'),
+    *('chart-light', 'chart-dark', 'chart-narrow-light', 'difference-light', 'experiment-light'),
 }
 """Pictures shown in README and guides."""
 SIZES = (('', 1440, 900), ('narrow-', 390, 844))
@@ -42,7 +43,7 @@ TABS = {
 """Tabs of the run page after its first, by pattern."""
 LISTS = (
     *('runs', 'trash', 'wall', 'inbox', 'notifications', 'schedules', 'tools', 'settings', 'workers'),
-    'style',
+    *('style', 'charts', 'experiments', 'datasets', 'experiments/new', 'launch/author'),
 )
 INSPECTED = ('memory', 'usage', 'breakpoints')
 """Tabs of the inspector after its first."""
@@ -214,8 +215,11 @@ def addresses(server: Server, run: str, others: dict[str, str], filled: dict[str
         'simulator': f'{server.url}/patterns/pipeline/simulate',
         'tool': f'{server.url}/tools/calculator',
         'question': f'{server.url}/inbox/{filled["question"]}',
+        'chart': f'{server.url}/charts/critique',
+        'difference': f'{server.url}/charts/critique/difference',
+        'experiment': f'{server.url}/experiments/{filled["experiment"]}',
         'missing': f'{server.url}/runs/missing',
-        **{name: f'{server.url}/{name}' for name in LISTS},
+        **{name.replace('/', '-'): f'{server.url}/{name}' for name in LISTS},
     }
 
 

@@ -14,9 +14,9 @@ from urllib.parse import urlencode
 import httpx
 import pytest
 
-from engine.experiments import SAMPLE, Case, Experiment, Variant, read_experiment
+from engine.operations.experiments import SAMPLE, Case, Experiment, Variant, read_experiment
 from tests.crash.test_schedule_killed import serving
-from tests.support.cli import Hemicycle, until
+from tests.support.cli import Hemicycle, json_lines, line, until
 from ui.api.wire import dump
 
 KILLS = 3
@@ -110,3 +110,16 @@ def test_no_run_of_two_thousand_is_repeated_or_lost(tmp_path: Path) -> None:
     cases = [replace(case, id=f'{case.id} {number}') for number, case in of_the_sample]
     ended, answer = killed_three_times(Hemicycle(tmp_path), experiment, cases, each=450)
     assert len(ended) == 2_000 and 'stricter reviewer is better' in answer
+
+
+@pytest.mark.slow
+def test_a_killed_command_is_resumed_where_it_was(tmp_path: Path) -> None:
+    hemicycle = Hemicycle(tmp_path)
+    with hemicycle.process('experiment', 'run', 'sample', '--yes', '--pace', '300', '--json') as process:
+        for _ in range(6):
+            line(process.stdout)
+        process.kill()
+    result = hemicycle('experiment', 'resume', 'A stricter reviewer', '--pace', '0')
+    assert result.exit_code == 0 and 'stricter reviewer is better' in result.stdout, result.output
+    runs = json_lines(hemicycle('runs', 'list', '--json', '--limit', '200').stdout)
+    assert len(runs) == 48 and {run['status'] for run in runs} == {'done'}

@@ -1,8 +1,8 @@
 """The fork and variants pages, in a simulated browser."""
 
-from engine.acp import ExternalAgents
-from engine.acp.known_agents import ExternalAgent
 from engine.errors import JournalUnavailable
+from engine.tools.acp import ExternalAgents
+from engine.tools.acp.known_agents import ExternalAgent
 from tests.pages.app.test_runs import keep
 from tests.support.harness import complete_run
 from tests.support.pages.clicks import click, control, enter, labelled, open_fold, press_labelled, see

@@ -13,18 +13,18 @@ import pytest
 from pydantic import BaseModel
 
 from engine import Catalog, Pattern, agent
-from engine.acp.process import COOKIE
 from engine.agents.criteria import Criteria
 from engine.charts import chart_schema
 from engine.charts.compiling.scope import NAMES
 from engine.charts.format import ChartFile
 from engine.configuration import ConfigFile
-from engine.expressions.functions import FUNCTIONS
 from engine.history.accepted_events import APPROVALS
 from engine.records import ANSWER
 from engine.runtime.run_factory import EXTERNAL_CONTROL
+from engine.statechart.expressions.functions import FUNCTIONS
 from engine.statechart.shape_builder import EDGE_KEYS, panel_fields
 from engine.statechart.validation import STATE_KEYS
+from engine.tools.acp.process import COOKIE
 from tests.support.cli import all_commands
 from tests.tree import ROOT
 from ui.app.access.oidc import ProviderSettings

@@ -42,7 +42,7 @@ from engine.errors import (
     UnknownStep,
     WorkspaceError,
 )
-from engine.experiments import UnknownDataset, UnknownExperiment
+from engine.operations.experiments import NoLaunchDefault, UnknownDataset, UnknownExperiment
 from ui.app.services.inbox import QuestionClosed, UnknownQuestion
 from ui.app.services.notifications import UnknownDestination, UnknownMessage
 from ui.app.services.schedules import BadSignature, UnknownSchedule, UnknownTrigger
@@ -82,6 +82,7 @@ KINDS: Mapping[type[EngineError], tuple[int, str]] = {
     UnknownSchedule: (404, 'unknown-schedule'),
     UnknownDataset: (404, 'unknown-dataset'),
     UnknownExperiment: (404, 'unknown-experiment'),
+    NoLaunchDefault: (404, 'no-launch-default'),
     UnknownTrigger: (404, 'unknown-trigger'),
     UnknownTool: (404, 'unknown-tool'),
     BadSignature: (401, 'bad-signature'),

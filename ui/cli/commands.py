@@ -144,6 +144,7 @@ PANELS: dict[str, dict[str, Verb | Noun]] = {
                 'cancel': 'services.experiment:cancel',
                 'rescore': 'services.experiment:rescore',
                 'mark': 'services.experiment:mark',
+                'adopt': 'services.experiment:adopt',
                 'remove': 'services.experiment:remove',
             },
         ),

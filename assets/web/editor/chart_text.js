@@ -5,6 +5,7 @@ import { marks, setProblems, setLit } from "/hemicycle/editor/marks.js";
 
 const QUIET = 200, CURSOR_QUIET = 80, PATIENCE = 3000; // milliseconds
 const NARROW = "(max-width: 600px)"; // there, a chart can only be looked at
+const UNDONE = 1000; // steps that can be undone, at least
 const WORD = /[\w.-]*/;
 
 export default {
@@ -36,6 +37,7 @@ export default {
     extensions() {
       const own = [
         CM.basicSetup,
+        CM.history({ minDepth: UNDONE }),
         CM.indentUnit.of("  "),
         CM.EditorState.tabSize.of(2),
         CM.EditorView.lineWrapping,

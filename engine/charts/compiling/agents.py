@@ -19,12 +19,12 @@ from engine.charts.compiling.templates import is_template
 from engine.charts.format import Agent, State, Until
 from engine.charts.reading import Place
 from engine.errors import EngineError, PatternError
-from engine.expressions.compiler import Evaluation, Part
-from engine.expressions.expression import compute
-from engine.expressions.values import EvaluationError, is_number, kind_of
 from engine.records import Event
 from engine.runtime.activity import Activity
 from engine.statechart.decision_cache import CallbackContext
+from engine.statechart.expressions.compiler import Evaluation, Part
+from engine.statechart.expressions.expression import compute
+from engine.statechart.expressions.values import EvaluationError, is_number, kind_of
 from engine.statechart.retry import Retry
 from engine.statechart.shape_builder import listify
 

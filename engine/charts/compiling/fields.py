@@ -15,11 +15,11 @@ from engine.charts.compiling.language import Language, Note
 from engine.charts.compiling.scope import Values
 from engine.charts.format import ChartFile, FieldType
 from engine.charts.reading import Place
-from engine.expressions.compiler import Evaluation
-from engine.expressions.expression import compute
-from engine.expressions.values import EvaluationError
 from engine.records import Event
 from engine.records.frozen import Form, FrozenModel
+from engine.statechart.expressions.compiler import Evaluation
+from engine.statechart.expressions.expression import compute
+from engine.statechart.expressions.values import EvaluationError
 from engine.statechart.memory import Memory
 from engine.statechart.pattern import validation_problems
 

@@ -9,9 +9,9 @@ from typing import Any
 from engine.charts.compiling.language import MAX_INLINE, Language, Local
 from engine.charts.compiling.scope import evaluation
 from engine.charts.reading import Place
-from engine.expressions.expression import Expression, compute
 from engine.records import Event
 from engine.statechart.decision_cache import CallbackContext
+from engine.statechart.expressions.expression import Expression, compute
 
 
 class Guard:

@@ -15,8 +15,8 @@ from engine.charts.compiling.scope import DESIGN, NAMES
 from engine.charts.compiling.templates import compile_template, is_template
 from engine.charts.format import ChartFile
 from engine.charts.reading import Place
-from engine.expressions.compiler import Compiler, Defined, Evaluation, ExpressionError, Part
-from engine.expressions.expression import Expression, parse_expression
+from engine.statechart.expressions.compiler import Compiler, Defined, Evaluation, ExpressionError, Part
+from engine.statechart.expressions.expression import Expression, parse_expression
 from engine.statechart.memory import Memory
 
 MAX_INLINE = 200

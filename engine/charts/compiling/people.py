@@ -16,10 +16,10 @@ from engine.charts.format import ChartFile, Seat, State
 from engine.charts.reading import Place
 from engine.charts.seats import Seat as PatternSeat
 from engine.charts.seats import as_agent, seat_inputs
-from engine.expressions.compiler import Evaluation, Part
-from engine.expressions.expression import compute
 from engine.records import Event
 from engine.statechart.decision_cache import CallbackContext
+from engine.statechart.expressions.compiler import Evaluation, Part
+from engine.statechart.expressions.expression import compute
 from engine.statechart.shape_builder import listify
 
 SEATS = 'seats'

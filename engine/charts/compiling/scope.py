@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from engine.agents.spec import Role
-from engine.expressions.compiler import Evaluation
-from engine.expressions.values import get_item
 from engine.records import Event, StatePath
 from engine.records.shape import ancestry
 from engine.statechart.decision_cache import CallbackContext
+from engine.statechart.expressions.compiler import Evaluation
+from engine.statechart.expressions.values import get_item
 from engine.statechart.pattern import Pattern
 
 MAX_STEPS = 50_000

@@ -17,14 +17,16 @@ from engine.charts.compiling.templates import is_template
 from engine.charts.format import Edge, State
 from engine.charts.reading import Place
 from engine.errors import PatternError
-from engine.expressions.compiler import Part
-from engine.expressions.expression import Expression, compute
-from engine.expressions.values import require_list
+from engine.statechart.expressions.compiler import Part
+from engine.statechart.expressions.expression import Expression, compute
+from engine.statechart.expressions.values import require_list
 from engine.statechart.pattern import Pattern
 from engine.statechart.validation import RESERVED_TRIGGERS
 
-MAX_STATES = 1_000
+MAX_STATES = 500
 """Maximum number of states of a chart, repeated regions included, without those inside agents."""
+MAX_EDGES = 5_000
+"""Maximum number of edges of a chart; one with several sources counts for each."""
 PLAIN = ('waits', 'caption', 'final', 'initial')
 """What a state has as the file gives it."""
 AGENT_ONLY = ('output', 'prompt', 'then', 'on_step', 'seat')
@@ -37,6 +39,7 @@ class Build:
     pattern: Pattern
     roles: Roles
     count: int = 0
+    edges: int = 0
 
     def compute(self, part: Part, variables: Mapping[str, Any]) -> Any:
         """Return the value of what depends on parameters only. Raises `EvaluationError`."""
@@ -47,6 +50,12 @@ class Build:
         self.count += 1
         if self.count > MAX_STATES:
             raise PatternError(self.pattern.name, f'it has more than {MAX_STATES:,} states')
+
+    def add_edges(self, count: int) -> None:
+        """Count edges. Raises `PatternError` if there are too many."""
+        self.edges += count
+        if self.edges > MAX_EDGES:
+            raise PatternError(self.pattern.name, f'it has more than {MAX_EDGES:,} edges')
 
 
 Variables = Mapping[str, Any]
@@ -136,7 +145,10 @@ class StateCompiler:
     ) -> Callable[[Build, Variables], list[dict[str, Any]]]:
         """Return what builds transitions in order."""
         names = None if _are_named_later(states) else set(_names(states))
-        builders = [self._edge(edge, (*path, number), local, names) for number, edge in enumerate(edges)]
+        every = len(states)
+        builders = [
+            self._edge(edge, (*path, number), local, (names, every)) for number, edge in enumerate(edges)
+        ]
 
         def build(run: Build, variables: Variables) -> list[dict[str, Any]]:
             built = (builder(run, variables) for builder in builders)
@@ -223,8 +235,8 @@ class StateCompiler:
             return lambda run, variables: run.compute(expression.part, variables)
         return lambda run, variables: Limit(within, expression.part, variables)
 
-    def _edge(self, edge: Edge, path: Place, local: Local, names: set[str] | None) -> BuildEdge:
-        note = self._language.note
+    def _edge(self, edge: Edge, path: Place, local: Local, states: tuple[set[str] | None, int]) -> BuildEdge:
+        (names, every), note = states, self._language.note
         for name in (*edge.from_, edge.to or '='):
             if names is not None and name not in names and name not in ('*', '='):
                 note(
@@ -239,11 +251,13 @@ class StateCompiler:
         unless = self._guards(edge.unless, (*path, 'unless'), local)
         before = self._steps.action(edge.do, (*path, 'do'), local)
         after = self._steps.action(edge.after, (*path, 'after'), local)
+        count = every if '*' in edge.from_ else len(edge.from_)
         sources: str | list[str] = edge.from_[0] if len(edge.from_) == 1 else list(edge.from_)
 
         def build(run: Build, variables: Variables) -> dict[str, Any] | None:
             if when is not None and not run.compute(when, variables):
                 return None
+            run.add_edges(count)
             built: dict[str, Any] = {'trigger': edge.on, 'source': sources, 'dest': edge.to}
             callbacks = (('conditions', conditions), ('unless', unless), ('before', before), ('after', after))
             for key, value in callbacks:
@@ -287,7 +301,7 @@ def _names(states: Mapping[str, State | None], around: str = '') -> Iterator[str
             yield from (f'{path}.{name}' for name in INSIDE if state.agent)
 
 
-INSIDE = ('thinking', 'using_tools', 'approving', 'asking', 'done', 'failed')
+INSIDE = ('thinking', 'using_tools', 'approving', 'asking', 'person', 'done', 'failed')
 """The states inside an agent's, which transitions may name."""
 
 

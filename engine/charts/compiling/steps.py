@@ -14,11 +14,11 @@ from engine.charts.compiling.scope import evaluation
 from engine.charts.compiling.targets import Target, adapter, compile_target, first_problem
 from engine.charts.format import Step
 from engine.charts.reading import Place
-from engine.expressions.compiler import Evaluation, Part
-from engine.expressions.expression import compute
-from engine.expressions.values import EvaluationError, calculate, deep_size, kind_of, require_list
 from engine.records import Event
 from engine.statechart.decision_cache import CallbackContext
+from engine.statechart.expressions.compiler import Evaluation, Part
+from engine.statechart.expressions.expression import compute
+from engine.statechart.expressions.values import EvaluationError, calculate, deep_size, kind_of, require_list
 from engine.statechart.memory import Memory, TrackedList
 
 MAX_COMPILED = 5_000

@@ -13,9 +13,9 @@ from engine.charts.compiling.kinds import inner_kind
 from engine.charts.compiling.language import Language, Local
 from engine.charts.compiling.scope import NAMES
 from engine.charts.reading import Place
-from engine.expressions.compiler import Compiler, Evaluation, ExpressionError, Part
-from engine.expressions.expression import parse_expression
-from engine.expressions.values import EvaluationError, kind_of
+from engine.statechart.expressions.compiler import Compiler, Evaluation, ExpressionError, Part
+from engine.statechart.expressions.expression import parse_expression
+from engine.statechart.expressions.values import EvaluationError, kind_of
 from engine.statechart.memory import Memory, TrackedDict, TrackedList
 from engine.statechart.pattern import validation_problems
 

@@ -15,9 +15,9 @@ from typing import Any
 import jinja2
 from jinja2 import nodes
 
-from engine.expressions.compiler import Compiler, Defined, Evaluation, ExpressionError, Part
-from engine.expressions.functions import to_text
-from engine.expressions.values import require_list
+from engine.statechart.expressions.compiler import Compiler, Defined, Evaluation, ExpressionError, Part
+from engine.statechart.expressions.functions import to_text
+from engine.statechart.expressions.values import require_list
 
 LOOP = ('index', 'first', 'last', 'length')
 """What `loop` has in a loop."""

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import yaml
 
 from engine.charts.edits.base import EDGE_ORDER, ChartEdit, EdgeEdit, Keys, guards, keys_of, relative
+from engine.charts.edits.deleting import delete_key, stubs_of_nobody
 from engine.charts.edits.outline import Outline, is_empty, value_at
 from engine.charts.format import Trigger
 from engine.errors import InvalidInput
@@ -48,7 +49,10 @@ class ChangeEdge(EdgeEdit):
 
 
 class SetKey(ChartEdit):
-    """Set a simple key of a state, or of the chart; None deletes it."""
+    """Set a simple key of a state, or of the chart; None deletes it.
+
+    The stubs of a role that nobody plays any more go with it.
+    """
 
     kind: Literal['set key'] = 'set key'
     state: StatePath = RUN
@@ -72,6 +76,10 @@ class SetKey(ChartEdit):
         """Set it."""
         body = outline.body(self.state)
         key = 'agent' if self.key == 'role' else self.key
+        if self.key == 'role' and isinstance(self.value, str):
+            others = [state for state in outline.states if state.path != self.state]
+            for stubs in stubs_of_nobody(outline, others, (self.state, self.value)):
+                delete_key(outline.document, *stubs)
         if isinstance(agent := value_at(body, 'agent'), yaml.MappingNode) and self.key == 'role':
             Keys(outline.document, agent, ('role',)).set('role', self.value)
         elif self.state and is_empty(body):

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import yaml
 
 from engine.charts.edits.base import ChartEdit, EdgeEdit
 from engine.charts.edits.document import Document
-from engine.charts.edits.mentions import mentions
-from engine.charts.edits.outline import EdgeText, Outline, Pair, pair_at, pairs_of, scalars, value_at
+from engine.charts.edits.outline import (
+    EdgeText,
+    Outline,
+    Pair,
+    StateText,
+    pair_at,
+    pairs_of,
+    scalars,
+    value_at,
+)
 from engine.errors import InvalidInput
 from engine.records import StatePath, is_within
 from engine.records.shape import parent_of
@@ -22,6 +30,10 @@ class GoesToo(NamedTuple):
 
     line: int
     words: str
+
+
+Stubs = tuple[yaml.ScalarNode, yaml.MappingNode, yaml.ScalarNode]
+"""The key of a mapping with stubs, the mapping, and a key in it."""
 
 
 class DeleteState(ChartEdit):
@@ -48,25 +60,23 @@ class DeleteState(ChartEdit):
             else:
                 removed[edge.edges].add(edge.index)
         for edges, indices in removed.items():
-            delete_edges(outline.document, edges, indices)
-        for holder_key, holder, key in self._stubs(outline):
-            delete_key(outline.document, holder_key, holder, key)
+            _delete_edges(outline.document, edges, indices)
+        for stubs in self._stubs(outline):
+            delete_key(outline.document, *stubs)
 
     def goes_too(self, text: str) -> tuple[GoesToo, ...]:
         """Return what is deleted with it, in the order of the text. Raises `InvalidInput`, as `apply`."""
         outline = Outline(Document(text))
         outline.state(self.state)
-        edges = [
-            GoesToo(outline.document.line(edge.body), f'{edge.trigger} from {source} to {dest or "nowhere"}')
+        pieces: list[tuple[yaml.Node, str]] = [
+            (edge.body, f'{edge.trigger} from {source} to {dest or "nowhere"}')
             for edge, _ in self._edges(outline)
             for source, dest in edge.ends
             if is_within(source, self.state) or (is_within(dest, self.state) and dest)
         ]
-        stubs = [
-            GoesToo(outline.document.line(key), f'the stubs of {key.value}')
-            for _, _, key in self._stubs(outline)
-        ]
-        return tuple(sorted(edges + stubs, key=lambda item: item.line))
+        pieces += [(key, f'the stubs of {key.value}') for _, _, key in self._stubs(outline)]
+        pieces.sort(key=lambda piece: int(piece[0].start_mark.index))
+        return tuple(GoesToo(outline.document.line(node), words) for node, words in pieces)
 
     def _edges(self, outline: Outline) -> Iterator[tuple[EdgeText, set[int]]]:
         """Yield the transitions outside it that go, each with those of its sources that do."""
@@ -85,17 +95,10 @@ class DeleteState(ChartEdit):
             if left:
                 yield edge, left
 
-    def _stubs(self, outline: Outline) -> Iterator[tuple[yaml.ScalarNode, yaml.MappingNode, yaml.ScalarNode]]:
-        """Yield the stubs of its agents by path: the key of their mapping, the mapping, and the key in it."""
-        root = outline.document.root
-        roles = {mention.node.value for mention in mentions(outline) if mention.kind == 'role'}
-        scenarios = value_at(root, 'scenarios')
-        for holder in (root, *(scenarios.value if isinstance(scenarios, yaml.SequenceNode) else ())):
-            pair = pair_at(holder, 'stubs')
-            if pair and isinstance(pair[1], yaml.MappingNode):
-                for name, _ in pairs_of(pair[1]):
-                    if is_within(name.value, self.state) and name.value not in roles:
-                        yield pair[0], pair[1], name
+    def _stubs(self, outline: Outline) -> Iterator[Stubs]:
+        """Yield the stubs of its agents, and of roles that nobody plays without it."""
+        stay = [state for state in outline.states if not is_within(state.path, self.state)]
+        return stubs_of_nobody(outline, stay)
 
 
 class DeleteEdge(EdgeEdit):
@@ -116,10 +119,37 @@ class DeleteEdge(EdgeEdit):
         if isinstance(named, yaml.SequenceNode) and len(sources) > 1:
             outline.document.delete(named, {sources.index(self.source)})
         else:
-            delete_edges(outline.document, edge.edges, {edge.index})
+            _delete_edges(outline.document, edge.edges, {edge.index})
 
 
-def delete_edges(document: Document, edges: Pair, indices: Collection[int]) -> None:
+def stubs_of_nobody(
+    outline: Outline, stay: Sequence[StateText], others: Collection[str] = ()
+) -> Iterator[Stubs]:
+    """Yield the stubs of agents that are there no longer.
+
+    Args:
+        outline: the chart before.
+        stay: the states that stay.
+        others: further roles and paths of agents that stay.
+    """
+    before = _answerers(outline.states)
+    after = _answerers(stay) | set(others)
+    root, scenarios = outline.document.root, value_at(outline.document.root, 'scenarios')
+    for holder in (root, *(scenarios.value if isinstance(scenarios, yaml.SequenceNode) else ())):
+        pair = pair_at(holder, 'stubs')
+        if pair and isinstance(pair[1], yaml.MappingNode):
+            for name, _ in pairs_of(pair[1]):
+                if name.value in before - after:
+                    yield pair[0], pair[1], name
+
+
+def _answerers(states: Sequence[StateText]) -> set[str]:
+    """Return what stubs name agents by: the paths of their states, and their roles."""
+    agents = [state for state in states if state.roles]
+    return {state.path for state in agents} | {role for state in agents for role in state.roles}
+
+
+def _delete_edges(document: Document, edges: Pair, indices: Collection[int]) -> None:
     """Delete transitions from a list."""
     key, items = edges
     assert isinstance(items, yaml.SequenceNode)

@@ -60,6 +60,13 @@ class StateText:
     around_key: yaml.ScalarNode
 
     @property
+    def roles(self) -> set[str]:
+        """The roles that its agent may play."""
+        agent = value_at(self.body, 'agent')
+        named = (agent, value_at(agent, 'role'), value_at(agent, 'roles'))
+        return {role.value for node in named for role in scalars(node)}
+
+    @property
     def is_final(self) -> bool:
         """Whether it ends what it is in."""
         final = value_at(self.body, 'final')

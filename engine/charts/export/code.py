@@ -17,9 +17,9 @@ from engine.charts.export.python import read_function
 from engine.charts.export.steps import steps_of
 from engine.charts.export.templates import template_of
 from engine.charts.export.writing import Place
-from engine.expressions.compiler import ExpressionError
-from engine.expressions.expression import parse_expression
 from engine.statechart.decision_cache import needs_context
+from engine.statechart.expressions.compiler import ExpressionError
+from engine.statechart.expressions.expression import parse_expression
 from engine.statechart.pattern import Pattern
 from engine.statechart.shape_builder import callback_name, listify
 

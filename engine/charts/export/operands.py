@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, get_origin
 
 from engine.charts.compiling.scope import NAMES
 from engine.charts.export.types_of import fields_of
-from engine.expressions.functions import FUNCTIONS
-from engine.expressions.values import CONSTANTS
+from engine.statechart.expressions.functions import FUNCTIONS
+from engine.statechart.expressions.values import CONSTANTS
 
 
 class Unsayable(Exception):

@@ -96,7 +96,7 @@ class ChartFiles:
             if version in (each, str(number)):
                 with suppress(FileNotFoundError, InvalidInput):
                     text = read_chart(path)
-                    if digest_of(text.encode()) == each:
+                    if version_of(text) == each:
                         return text
         raise UnknownVersion(name, version, self._current(name), problem='is not there')
 
@@ -122,7 +122,7 @@ class ChartFiles:
             before = self.read(name)
             if before == text:  # It was saved before, and only the answer was lost.
                 return self._keep(name, text, author, note, time.time())
-            if base is not None and base != ('' if before is None else digest_of(before.encode())):
+            if base is not None and base != ('' if before is None else version_of(before)):
                 raise EntryChanged('chart', name)
             if before is not None:
                 self._keep(name, before, '', '', time.time())
@@ -144,12 +144,12 @@ class ChartFiles:
     def _current(self, name: str) -> str:
         with suppress(InvalidInput):
             text = self.read(name)
-            return '' if text is None else digest_of(text.encode())
+            return '' if text is None else version_of(text)
         return ''
 
     def _keep(self, name: str, text: str, author: str, note: str, saved: float) -> None:
         versions = self._kept(name)
-        version = digest_of(text.encode())
+        version = version_of(text)
         if version in {each for _, each, _ in versions}:
             return
         number = 1 + max((number for number, _, _ in versions), default=0)
@@ -181,6 +181,15 @@ class ChartFiles:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with locked(folder):
                 yield
+
+
+def version_of(text: str) -> str:
+    """Return the version that a text is. Raises `InvalidInput` if no file can hold it."""
+    try:
+        return digest_of(text.encode())
+    except UnicodeEncodeError as error:
+        line = text.count('\n', 0, error.start) + 1
+        raise InvalidInput({f'text:{line}': 'it is not UTF-8 text'}) from None
 
 
 def check_name(name: str) -> None:

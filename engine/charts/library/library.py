@@ -8,11 +8,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from engine.charts.library.files import SUFFIX, ChartFiles, Stamp, is_name, read_chart, stamps_in
+from engine.charts.library.files import (
+    SUFFIX,
+    ChartFiles,
+    Stamp,
+    is_name,
+    read_chart,
+    stamps_in,
+    version_of,
+)
 from engine.charts.library.records import ChartInfo, ChartText, ChartVersion
 from engine.charts.pattern import load_chart
 from engine.configuration.catalog import Catalog
-from engine.configuration.code_version import digest_of
 from engine.errors import EngineError, Fault, InvalidInput, PatternError, UnknownPattern, UnknownVersion
 from engine.host.home import home_folder
 from engine.statechart.pattern import Pattern
@@ -140,7 +147,7 @@ class ChartLibrary:
                 text = read_chart(path)
             except FileNotFoundError:
                 raise UnknownPattern(name) from None
-        digest = digest_of(text.encode())
+        digest = version_of(text)
         return ChartText(name=name, text=text, version=digest, saved=self._version(name, digest))
 
     def save(
@@ -208,10 +215,9 @@ class ChartLibrary:
 
     def _class_of(self, name: str, text: str) -> type[Pattern]:
         """Return the pattern that a text describes. Raises `InvalidInput`."""
-        version = digest_of(text.encode())
+        version = version_of(text)
         if (name, version) not in self._classes:
             pattern = load_chart(text, name=f'{name}{SUFFIX}')
-            pattern.version = version
             while len(self._classes) >= MAX_CLASSES:
                 del self._classes[next(iter(self._classes))]
             self._classes.setdefault((name, version), pattern)

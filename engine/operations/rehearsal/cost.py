@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from engine.acp.agents import AGENT_PREFIX
 from engine.agents.spec import AgentSpec
 from engine.models.protocol import Model, candidate_models
 from engine.operations.rehearsal.counters import Counters
@@ -18,6 +17,7 @@ from engine.statechart.chart import Chart
 from engine.statechart.pattern import Pattern
 from engine.statechart.retry import Retry
 from engine.statechart.shape_builder import walk
+from engine.tools.acp.agents import AGENT_PREFIX
 from engine.tools.protocol import Tool
 
 Amounts = dict[str, float]

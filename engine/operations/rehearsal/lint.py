@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from engine.operations.rehearsal.flow import reachable
 from engine.operations.rehearsal.memory_use import unused_fields
@@ -14,11 +14,14 @@ from engine.runtime import region_of
 from engine.statechart.chart import Chart
 from engine.statechart.pattern import Pattern
 from engine.statechart.shape_builder import walk
+from engine.tools.mcp.servers import WILDCARD
 
 
-def lint(pattern: Pattern, chart: Chart, possible: Possibility) -> list[Finding]:
-    """Return what is wrong with a chart, errors first."""
+def lint(pattern: Pattern, chart: Chart, possible: Possibility, tools: Collection[str] = ()) -> list[Finding]:
+    """Return what is wrong with a chart, errors first; without `tools`, these are not looked at."""
     listed = [*_Lint(pattern, chart, possible).findings(), *unused_fields(pattern)]
+    if tools:
+        listed += _unknown_tools(pattern, tools)
     return sorted(listed, key=lambda finding: list(Level).index(finding.level))
 
 
@@ -222,6 +225,14 @@ class _Lint:
                 yield _finding(Level.WARNING, 'endless-state', path, text)
             else:
                 idle.setdefault(parent_of(region), []).append(state)
+
+
+def _unknown_tools(pattern: Pattern, tools: Collection[str]) -> Iterator[Finding]:
+    """Find tools that are not here; those of MCP servers are only known once these are asked."""
+    for path, _, state in walk(pattern.chart_states()):
+        for name in state['agent'].tools if 'agent' in state else ():
+            if name not in tools and not name.startswith(WILDCARD):
+                yield _finding(Level.ERROR, 'unknown-tool', path, f'there is no tool {name!r}')
 
 
 def _outermost(path: str) -> StatePath:

@@ -75,7 +75,7 @@ def rehearse(pattern: Pattern, *, seconds: float = SECONDS, means: Means | None 
     taken = {(trigger, edge.source, edge.dest) for trigger, edge in search.edges}
     return Rehearsal(
         pattern=pattern.name,
-        findings=tuple(lint(pattern, chart, possible)),
+        findings=tuple(lint(pattern, chart, possible, means.tools if means else ())),
         states=tuple(
             RehearsedState(
                 path=path,

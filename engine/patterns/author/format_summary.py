@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.charts.compiling.scope import NAMES
 from engine.charts.format import ChartFile
-from engine.expressions.functions import FUNCTIONS
+from engine.statechart.expressions.functions import FUNCTIONS
 
 PLAIN = {'string': 'text', 'integer': 'whole number', 'number': 'number', 'boolean': 'true or false'}
 ANY = 'any value'

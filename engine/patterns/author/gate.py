@@ -29,6 +29,7 @@ MAX_LISTED = 12
 """Maximum number of allowed tools that a finding lists."""
 UNREAD = 'unused-memory'
 """A finding that is untidy and harms no run."""
+UNKNOWN_TOOL = 'unknown-tool'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,12 +94,10 @@ def simulate(text: str) -> tuple[tuple[Found, ...], str]:
         What is wrong with the ways they lead, and how they end, in a sentence.
     """
     pattern = load_chart(text)
-    plays = [
-        (item.title, item.parameters, item.stubs or pattern.file.stubs) for item in pattern.file.scenarios
-    ]
+    plays = [(item.title, item.parameters, pattern.stubs_for(item)) for item in pattern.file.scenarios]
     findings: list[Found] = []
     endings: dict[str, int] = {}
-    for title, parameters, stubs in plays[:MAX_PLAYS] or [('', {}, pattern.file.stubs)]:
+    for title, parameters, stubs in plays[:MAX_PLAYS] or [('', {}, pattern.stubs_for())]:
         ending, problem = _play(pattern, parameters, stubs)
         endings[ending] = endings.get(ending, 0) + 1
         if problem:
@@ -170,10 +169,11 @@ def _tools_of_states(states: Mapping[str, State | None], at: str) -> Iterator[tu
 
 
 def _own(findings: Iterable[Finding], workflow: Pattern) -> Iterator[Finding]:
-    """Leave out what holds for every agent: that its tools may ask people without a time limit."""
+    """Leave out tools, which are looked at apart, and that those of any agent may ask people for ever."""
     agents = {path for path, _, state in walk(workflow.chart_states()) if 'agent' in state}
     for finding in findings:
-        if finding.level is not Level.NOTE or parent_of(finding.state) not in agents:
+        is_agents = finding.level is Level.NOTE and parent_of(finding.state) in agents
+        if finding.rule != UNKNOWN_TOOL and not is_agents:
             yield finding
 
 

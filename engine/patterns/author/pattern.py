@@ -31,8 +31,10 @@ MAX_IN_CAVEAT = 3
 class Author(Pattern):
     """Describe a workflow: an agent writes it as a chart, which is checked, tried out and shown to you."""
 
+    class Parameters(AuthorParameters):
+        """Launch form parameters."""
+
     title = 'Workflow author'
-    Parameters = AuthorParameters
     Memory = AuthorMemory
     family = 'Single agent with tools'
     suits = ('workflow', 'chart', 'agents', 'automate', 'writers', 'rounds')

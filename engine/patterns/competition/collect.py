@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from engine.expressions.quoting import fence
 from engine.patterns.competition.evidence import given_files
 from engine.patterns.competition.records import Candidate, CandidateSummary, ContestMemory, Suite, Version
 from engine.runtime.activity import Activity
+from engine.statechart.expressions.quoting import fence
 from engine.workspace.diff import decode_text
 
 MAX_FILE = 16_000

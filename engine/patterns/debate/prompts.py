@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from engine.agents.spec import Role
-from engine.expressions.quoting import bullet_list, fence
 from engine.patterns.debate.config import DebateConfig
 from engine.patterns.debate.records import SYNTHESIZER, DebateMemory, Utterance
+from engine.statechart.expressions.quoting import bullet_list, fence
 
 MAX_POINTS = 20
 MAX_MESSAGE = 6_000

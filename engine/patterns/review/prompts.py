@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from engine.agents.spec import Role
-from engine.expressions.quoting import RULE, bullet_list, fence
 from engine.patterns.competition.collect import (
     MAX_CHANGED,
     MAX_WORK,
@@ -16,6 +15,7 @@ from engine.patterns.competition.collect import (
 from engine.patterns.competition.records import Version
 from engine.patterns.debate.prompts import WORDS
 from engine.patterns.review.memory import Comment, ReviewMemory
+from engine.statechart.expressions.quoting import RULE, bullet_list, fence
 
 REVIEWER = (
     'You review independent implementations of one task. Judge them by correctness first, then by how well '

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from engine.errors import InvalidInput
-from engine.expressions.compiler import ExpressionError, ValueProvider
-from engine.expressions.expression import Expression, parse_expression
+from engine.statechart.expressions.compiler import ExpressionError, ValueProvider
+from engine.statechart.expressions.expression import Expression, parse_expression
 
 MAX_CONDITION = 500
 """Maximum number of characters in a condition."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from engine.expressions.values import get_item, is_number
 from engine.records.shape import ancestry, parent_of
+from engine.statechart.expressions.values import get_item, is_number
 
 if TYPE_CHECKING:
     from engine.journal.projection import RunProjection

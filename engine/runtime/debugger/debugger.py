@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from engine.expressions.values import EvaluationError
 from engine.journal.pause_state import PendingStep
 from engine.journal.projection import RunProjection
 from engine.records import CONTROL, Event, Transition
@@ -15,6 +14,7 @@ from engine.records.shape import RUN, Shape, StatePath, is_active, is_within
 from engine.runtime.debugger.condition import parse_condition
 from engine.runtime.debugger.condition_context import ConditionContext
 from engine.runtime.debugger.regions import has_ended, nearest, of_workflow, region_of
+from engine.statechart.expressions.values import EvaluationError
 from engine.statechart.run_state import RunState
 
 NON_STOPPING_EVENTS = CONTROL - {'start', 'retry', 'warn', 'exhaust'}

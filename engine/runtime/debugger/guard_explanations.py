@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel
 
-from engine.expressions.expression import Expression
 from engine.records import Event, GuardResult, StatePath
 from engine.records.document import escape_token, resolve_pointer, split_pointer
 from engine.records.jsonable import shorten
 from engine.records.shape import parent_of
 from engine.statechart.decision_cache import needs_context
+from engine.statechart.expressions.expression import Expression
 from engine.statechart.shape_builder import callback_name, declared_edges, listify, walk
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.expressions.values import EvaluationError, get_item
 from engine.journal.projection import RunProjection
 from engine.records import Transition
 from engine.records.jsonable import to_jsonable
 from engine.runtime.debugger.condition import parse_condition
 from engine.runtime.debugger.condition_context import ConditionContext
 from engine.runtime.debugger.debugger import NON_STOPPING_EVENTS
+from engine.statechart.expressions.values import EvaluationError, get_item
 from engine.statechart.run_state import RunState
 
 WHOLE = frozenset({'memory', 'data'})

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from engine import Catalog, Conductor, LocalConductor
-from engine.acp import ExternalAgents
-from engine.acp.known_agents import ExternalAgent
+from engine.tools.acp import ExternalAgents
+from engine.tools.acp.known_agents import ExternalAgent
 from engine.tools.builtin.research.calculator import calculator
 from storage import Settings, open_journal
 from tests.bench.servers.live import PACE, REPLY, TWELVE, Talk

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, Route
 
 from engine import Catalog, LocalConductor
 from engine.records import Shape, StatePath, StateShape
-from engine.statechart import mermaid
+from ui.formatting.diagram.mermaid import mermaid
 
 FILES = Path(nicegui.__file__).parent / 'elements' / 'mermaid' / 'dist'
 """The Mermaid bundled with NiceGUI."""

@@ -198,6 +198,9 @@ async def test_an_earlier_version_is_looked_at_compared_and_made_current(pages, 
     await pages.open(f'/charts/toast?version={first.version}')
     await see(pages, 'This is an earlier version.', retries=30)
     assert text_of(pages).props['readonly'] and not labelled(pages, 'Note on this version')
+    click(pages, 'Run')
+    await see(pages, 'Configure Toast', 'ersion 1', retries=30)
+    await pages.open(f'/charts/toast?version={first.version}')
     click(pages, 'Make current')
     await see(pages, 'Saved', retries=30)
     assert (await conductor.charts.get('toast')).version == first.version

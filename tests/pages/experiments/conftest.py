@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from engine import LocalConductor
-from engine.experiments import Case, Experiment, ScorerSpec, Variant
+from engine.operations.experiments import Case, Experiment, ScorerSpec, Variant
 from engine.records import Launch
 from tests.support.charts.echo import Echo
 

@@ -6,8 +6,8 @@ import pytest
 from nicegui.testing import User
 
 from engine import LocalConductor
-from engine.experiments import Experiment, Variant
 from engine.operations import Role
+from engine.operations.experiments import Experiment, Variant
 from tests.pages.experiments.conftest import LOAVES
 from tests.support.pages.clicks import click, see
 from ui.web.pages.experiments.cells import CellGrid

@@ -7,7 +7,7 @@ from nicegui import ui
 from nicegui.testing import User
 
 from engine import LocalConductor
-from engine.experiments import Experiment, ScorerSpec
+from engine.operations.experiments import Experiment, ScorerSpec
 from engine.runtime.run_factory import acting_as
 from tests.pages.experiments.conftest import LOAVES
 from tests.support.pages.clicks import click, see

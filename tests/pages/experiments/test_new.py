@@ -4,7 +4,7 @@ import pytest
 from nicegui.testing import User
 
 from engine import LocalConductor
-from engine.experiments import KINDS, Experiment
+from engine.operations.experiments import KINDS, Experiment
 from tests.support.harness import complete_run
 from tests.support.pages.clicks import answer, click, enter, see
 from ui.web.pages.experiments.new.scorers import form_values, read_settings, settings_model
@@ -35,6 +35,20 @@ async def test_an_experiment_is_entered_estimated_confirmed_and_started(
     assert made.name == 'Is a whisper worse?'
     assert made.variants[1].change == {'parameters': {'task': 'Whisper it'}}
     assert made.scorers[0].settings == {'not_visited': ['around']}
+
+
+async def test_a_variant_changes_instructions_as_json_and_a_wrong_field_is_named(
+    pages: User, conductor: LocalConductor
+) -> None:
+    await pages.open('/experiments/new?pattern=echo')
+    click(pages, 'Add variant')
+    await see(pages, 'Everything else is as in all runs')
+    enter(pages, 'Instructions, tools, stubs and version', '{"instrutions": {}}')
+    answer(pages, 'Save')
+    await see(pages, 'instrutions', 'available: instructions, tools, stubs, version', retries=10)
+    enter(pages, 'Instructions, tools, stubs and version', '{"instructions": {"writer": "Be short."}}')
+    answer(pages, 'Save')
+    await see(pages, 'Writer: other instructions')
 
 
 async def test_what_is_missing_is_said_at_its_place(pages: User, conductor: LocalConductor) -> None:

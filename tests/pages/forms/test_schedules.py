@@ -5,7 +5,7 @@ import re
 import pytest
 
 from engine import Budget
-from engine.experiments import SAMPLE, read_experiment
+from engine.operations.experiments import SAMPLE, read_experiment
 from engine.records import Launch
 from tests.support.pages.clicks import answer, click, control, enter, labelled, see
 from ui.app.services.schedules import Interval, Schedule, ScheduleSpec, Trigger

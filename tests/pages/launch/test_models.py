@@ -3,12 +3,12 @@
 import pytest
 from nicegui import ui
 
-from engine.acp import ExternalAgents
-from engine.acp.known_agents import ExternalAgent
 from engine.configuration import Configuration
 from engine.models import ModelRegistry
 from engine.models.endpoint import Endpoint
 from engine.models.http.endpoint_settings import EndpointSource
+from engine.tools.acp import ExternalAgents
+from engine.tools.acp.known_agents import ExternalAgent
 from tests.support.harness import FakeModel
 from tests.support.pages.clicks import click
 from ui.web.components.elements import Combobox

@@ -4,13 +4,13 @@ import tomllib
 
 import pytest
 
-from engine.acp import ExternalAgents
-from engine.acp.known_agents import ExternalAgent
 from engine.configuration import ConfigFile
 from engine.models.endpoint import Endpoint
 from engine.models.http.endpoint_settings import EndpointSettings, EndpointSource
 from engine.models.registry import EndpointHealth, ModelRegistry
 from engine.records import Fault
+from engine.tools.acp import ExternalAgents
+from engine.tools.acp.known_agents import ExternalAgent
 from engine.workspace import Sandbox
 from tests.support.pages.clicks import click, labelled, see
 from ui.app.settings import ServerPaths

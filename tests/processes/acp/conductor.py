@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from engine import Conductor, LocalConductor, Memory, Pattern
-from engine.acp import ExternalAgents
-from engine.acp.known_agents import ExternalAgent
 from engine.agents.chart import agent
 from engine.journal import Journal
 from engine.statechart.retry import Retry
+from engine.tools.acp import ExternalAgents
+from engine.tools.acp.known_agents import ExternalAgent
 from tests.support.harness import FakeModel, catalog
 
 ODD = Path(__file__).with_name('odd_agent.py')

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from engine import Status
-from engine.acp.known_agents import KNOWN_AGENTS
+from engine.tools.acp.known_agents import KNOWN_AGENTS
 from engine.workspace import Sandbox
 from tests.processes.acp.conductor import conductor_with
 from tests.support.servers.http_server import Answer, local

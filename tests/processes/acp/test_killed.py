@@ -8,8 +8,8 @@ import signal
 import pytest
 
 from engine import Transition
-from engine.acp.process import find_processes
 from engine.models.scripted.library import scenarios
+from engine.tools.acp.process import find_processes
 from engine.workspace import Sandbox
 from tests.support.cli import Hemicycle, until, wait_for_exit
 

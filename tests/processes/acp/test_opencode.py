@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from engine import Status
-from engine.acp.known_agents import KNOWN_AGENTS, ExternalAgent
-from engine.acp.process import find_processes, kill_processes
 from engine.statechart.retry import Retry
+from engine.tools.acp.known_agents import KNOWN_AGENTS, ExternalAgent
+from engine.tools.acp.process import find_processes, kill_processes
 from engine.workspace import Sandbox
 from tests.processes.acp.conductor import conductor_with, lone
 from tests.processes.acp.provider import Provider

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from engine import InvalidInput, Status
-from engine.acp.process import find_processes
 from engine.history import ForkOverrides
 from engine.journal import MemoryJournal
+from engine.tools.acp.process import find_processes
 from engine.workspace import Sandbox
 from tests.processes.acp.conductor import BY_ODD, conductor_with, odd
 from tests.support.harness import first_steps, until, wait_for_state

@@ -14,10 +14,10 @@ import uvloop
 from acp import RequestError
 
 from engine import Conductor, Status
-from engine.acp.error_mapping import turn_error
-from engine.acp.process import AgentProcess, find_processes, kill_processes
 from engine.records import RunId
 from engine.statechart.retry import Retry
+from engine.tools.acp.error_mapping import turn_error
+from engine.tools.acp.process import AgentProcess, find_processes, kill_processes
 from engine.workspace import Sandbox
 from tests.processes.acp.conductor import BY_ODD, conductor_with, lone, odd
 from tests.support.harness import turns, until

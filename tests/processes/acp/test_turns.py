@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from engine import Budget, Conductor, EventRefused, InvalidInput, Pattern, Status
-from engine.acp.known_agents import ExternalAgent
 from engine.agents.chart import agent
 from engine.records import RunId
+from engine.tools.acp.known_agents import ExternalAgent
 from engine.workspace import Sandbox
 from tests.processes.acp.conductor import BY_ODD, conductor_with, lone, odd
 from tests.support.harness import until, wait_for_state

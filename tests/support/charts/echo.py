@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine import LocalConductor, Memory, Pattern
-from engine.experiments.scorers import Evidence
+from engine.operations.experiments.scorers import Evidence
 from engine.records import Launch, Outcome
 from engine.records.frozen import Form
 

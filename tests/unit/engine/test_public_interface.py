@@ -20,10 +20,11 @@ FOR_PROGRAMS = {
     ),
     'engine.patterns': (
         'ACTIONS Agent Ballot BlogOrchestratorAgent BurnDown Candidate ChartDraft Choice CodeReview'
-        ' CollaborationResult CollaborationState Comment Conflict Consensus Debate DelegatedTask Draft DynamicAgent'
-        ' Escalation GATE_TITLES Level LineComment MessageType Phase PhaseBudget Position Ranking Report'
-        ' Review RunStatus Stage StepStatus Suite SupervisorPlan TRIGGERS TaskResult TaskStatus Triage'
-        ' Utterance Verdict VerificationResult Version audit_trail burn_down execute_plan open_points'
+        ' CollaborationResult CollaborationState Comment Conflict Consensus Debate DelegatedTask'
+        ' Draft DynamicAgent Escalation GATE_TITLES Level LineComment MessageType Phase PhaseBudget'
+        ' Position Ranking Report Review RunStatus Stage StepStatus Suite SupervisorPlan TRIGGERS'
+        ' TaskResult TaskStatus Triage Utterance Verdict VerificationResult Version audit_trail'
+        ' burn_down execute_plan open_points'
     ),
 }
 IMPORT = re.compile(r'^ *from ((?:engine|storage)[\w.]*) import (?:\(([^)]*)\)|(.+))', re.MULTILINE)

@@ -12,7 +12,6 @@ from urllib.parse import quote
 import httpx
 
 from engine import Catalog, InvalidInput, Pattern, RunHandle
-from engine.experiments import Experiment
 from engine.history import (
     DiskUsage,
     ForkOverrides,
@@ -40,6 +39,7 @@ from engine.operations import (
     Steering,
     run_experiment,
 )
+from engine.operations.experiments import Experiment
 from engine.records import (
     Annotation,
     Launch,

@@ -11,6 +11,7 @@ from pydantic import Field, JsonValue, StrictBool, ValidationError
 from engine import Catalog, Conductor, InvalidInput, Pattern
 from engine.history import ForkOverrides
 from engine.records import RunId, RunQuery
+from ui.api.mcp.charts import CHART_TOOLS
 from ui.api.mcp.experiments import EXPERIMENT_TOOLS
 from ui.api.mcp.runs import DEFAULT_WAIT, MAX_WAIT, ReportProgress, describe, wait_for
 from ui.api.mcp.tool_records import SteeringTool, ToolArguments
@@ -124,6 +125,7 @@ STEERING: Mapping[str, SteeringTool] = {
     'deny_run': SteeringTool(Deny, _deny),
     'cancel_run': SteeringTool(Cancel, _cancel),
     **EXPERIMENT_TOOLS,
+    **CHART_TOOLS,
 }
 
 

@@ -105,6 +105,7 @@ BODIES: Mapping[str, Any] = {
     'start_experiment': EXPERIMENT,
     'cancel_experiment': {'reason': 'the dataset has a mistake'},
     'rescore_experiment': {'scorers': [{'name': 'right', 'kind': 'number', 'settings': {'within': 1}}]},
+    'adopt_variant': {'variant': 'stricter reviewer'},
     'mark_cell': {'cell': '9f86d081884c7d65', 'value': 1, 'comment': 'short and right'},
     'backfill_schedule': {'since': '2026-03-01T00:00:00Z', 'until': '2026-03-08T00:00:00Z'},
     'add_trigger': {
@@ -180,6 +181,7 @@ BODY_TEXTS: Mapping[str, Mapping[str, Any]] = {
     'save_dataset': {'name': 'NewVersion', 'text': 'A version of a dataset.'},
     'cancel_experiment': {'name': 'Cancellation', 'text': 'Why an experiment is cancelled.'},
     'rescore_experiment': {'name': 'Scorers', 'text': 'How runs are scored.'},
+    'adopt_variant': {'name': 'Adopted', 'text': 'The variant that becomes the default.'},
     'mark_cell': {'name': 'NewMark', 'text': 'What a person thinks of a run.'},
     'add_trigger': {'text': 'A trigger.'},
     'change_trigger': {'text': f'Changes to a trigger; {LEFT_OUT}'},

@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from engine.errors import JournalError
-from engine.experiments.datasets import escape_formula
 from engine.host.clock import Clock
 from engine.journal import Documents, Entry, EntryQuery
+from engine.operations.experiments.datasets import escape_formula
 from engine.records import RunId
 from ui.app.access.caller import ADDRESS, Caller
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from engine.acp import AgentHealth, ExternalAgentInfo
+from engine.tools.acp import AgentHealth, ExternalAgentInfo
 from ui.cli.catalog.saving import names_to_test, open_connections, report_tests
 from ui.cli.output.reporters import print_json
 from ui.cli.session import Session, with_session

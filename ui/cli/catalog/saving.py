@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 import typer
 
 from engine import Conductor, InvalidInput, LocalConductor
-from engine.acp import AgentHealth
 from engine.configuration import REFERENCE, REFERENCE_FORMS
 from engine.models import EndpointHealth
 from engine.operations import Endpoints, McpServers
 from engine.tools import ServerHealth
+from engine.tools.acp import AgentHealth
 from ui.cli.exit_codes import ExitCode
 from ui.cli.inputs import check_choice
 from ui.cli.output.reporters import print_json

@@ -5,8 +5,8 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 
-from engine.experiments import Cell, Experiment, Plan
 from engine.operations import ExperimentResult
+from engine.operations.experiments import Cell, Experiment, Plan
 from engine.records import Status
 from ui.formatting.plain_text import strip_control
 from ui.formatting.usage import dollars

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from engine import Conductor, InvalidInput
-from engine.experiments import Case, DatasetInfo, export_csv, export_json_lines, import_cases
+from engine.operations.experiments import Case, DatasetInfo, export_csv, export_json_lines, import_cases
 from ui.cli.output.reporters import print_json
 from ui.cli.services.experiment import with_conductor
 from ui.cli.session import Session, with_session

@@ -12,8 +12,8 @@ import typer
 from rich.progress import Progress
 
 from engine import Conductor, InvalidInput
-from engine.experiments import SAMPLE, Experiment, read_experiment
 from engine.operations import ExperimentResult, result_of
+from engine.operations.experiments import SAMPLE, Experiment, read_experiment
 from ui.cli.conductors import open_conductor
 from ui.cli.exit_codes import ExitCode
 from ui.cli.output.experiment_report import junit_of, plan_lines, result_lines
@@ -211,6 +211,30 @@ def mark(  # noqa: PLR0913  (the options)
         return conductor.experiments.mark(stored, cell, over=over, value=value, comment=comment)
 
     _steer(session, name, work)
+
+
+@with_session('database', 'server')
+def adopt(
+    name: Name,
+    variant: Annotated[str, typer.Argument(metavar='VARIANT', help='The name of the variant.')] = '',
+    reset: Annotated[
+        bool, typer.Option('--reset', help="Start from the pattern's own defaults again instead.")
+    ] = False,
+    *,
+    session: Session,
+) -> None:
+    """Make a variant what the launch form of its pattern starts from."""
+    if not variant and not reset:
+        raise InvalidInput({'VARIANT': 'name the variant, or give --reset'})
+
+    async def work(conductor: Conductor) -> None:
+        experiment = await _find(conductor, name)
+        if reset:
+            await conductor.experiments.reset_default(experiment.base.pattern)
+        else:
+            await conductor.experiments.adopt(experiment.id, variant)
+
+    with_conductor(session, work)
 
 
 @with_session('database', 'server')

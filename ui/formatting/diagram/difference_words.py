@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.charts.difference import EdgeDifference, FieldChange, ShapeDifference, StateDifference
 from engine.records import EdgeShape
-from engine.statechart import edge_label
+from ui.formatting.diagram.mermaid import edge_label
 from ui.formatting.steps import duration, edge_name, edge_text, path_text
 from ui.formatting.values import count
 

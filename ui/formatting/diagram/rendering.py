@@ -17,10 +17,10 @@ import graphviz
 
 from engine import EngineError, Status, Transition
 from engine.records import Shape, StateShape, View, is_within, parent_of
-from engine.statechart import edge_label, mermaid
 from ui.formatting.debugger import is_waiting_for_person
 from ui.formatting.diagram.failures import add_failure_badges, add_gutter
 from ui.formatting.diagram.folding import agent_paths, card_paths
+from ui.formatting.diagram.mermaid import edge_label, mermaid
 from ui.formatting.steps import edge_name, innermost
 
 GRAPHVIZ_MISSING = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.experiments import PathAnswer, PlaceStats, PlaceUse
+from engine.operations.experiments import PathAnswer, PlaceStats, PlaceUse
 from ui.formatting.diagram.overlays import Decoration, Layer, aggregate, visible_ancestor, visible_edge
 from ui.formatting.steps import duration, edge_text, path_text
 from ui.formatting.values import percent

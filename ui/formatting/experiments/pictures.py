@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from engine.experiments import TrendPoint
+from engine.operations.experiments import TrendPoint
 from ui.formatting.experiments.table import figure
 from ui.formatting.usage import dollars
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from statistics import fmean, stdev
 from typing import Any, Literal
 
-from engine.experiments import Cell, Direction
+from engine.operations.experiments import Cell, Direction
 from engine.records import RunId, Status
 from ui.formatting.steps import duration
 from ui.formatting.usage import dollars

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from engine.experiments import Experiment, Score, ScorerSpec, Variant
+from engine.operations.experiments import Experiment, Score, ScorerSpec, Variant
 from engine.records import clip
 from ui.formatting.experiments.table import CellTable, figure
 from ui.formatting.steps import duration, role_title, short_json

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from acp import schema
 
-from engine.acp.turn import Turn
-from engine.acp.usage import TurnUsage, reported_usage
 from engine.records import Usage
+from engine.tools.acp.turn import Turn
+from engine.tools.acp.usage import TurnUsage, reported_usage
 
 
 def test_a_turn_is_estimated_until_its_usage_is_reported() -> None:

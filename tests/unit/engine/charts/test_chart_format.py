@@ -212,6 +212,14 @@ def test_mistakes_are_named_with_their_lines(old: str, new: str, line: int, says
     assert says in problems.get(f'one.chart.yaml:{line}', ''), problems
 
 
+def test_stubs_of_a_role_that_nobody_plays_are_left_out() -> None:
+    text = (
+        AGENT.replace('roles: {', 'roles: {cook: {}, ')
+        + 'stubs: {cook: [Soup.], writer: [{title: A, points: 1}]}\n'
+    )
+    assert load_chart(text).stubs_for() == {'writer': ({'title': 'A', 'points': 1},)}
+
+
 def test_several_mistakes_are_named_at_once() -> None:
     text = (
         AGENT.replace('role: writer,', 'role: editor,')

@@ -134,7 +134,7 @@ def test_a_state_goes_with_its_transitions_and_stubs(text):
     deletion = DeleteState(state='work.judging')
     assert [words for _, words in deletion.goes_too(text)] == [
         'done from work.writing to work.judging', 'done from work.judging to work.over',
-        'done from work.judging to work.writing', 'the stubs of work.judging',
+        'done from work.judging to work.writing', 'the stubs of work.judging', 'the stubs of critic',
     ]  # fmt: skip
     text = edit_chart(
         edit_chart(
@@ -169,6 +169,7 @@ def test_keys_of_a_state_are_set_and_deleted(text):
     text = edit_chart(text, SetKey(state='work.writing', key='prompt', value=prompt))
     text = edit_chart(text, SetKey(state='work.writing', key='within', value=90))
     text = edit_chart(text, SetKey(state='work.writing', key='role', value='critic'))
+    assert 'writer' not in data_of(text)['scenarios'][0]['stubs']
     state = data_of(text)['states']['work']['states']['writing']
     assert state == {'agent': 'critic', 'prompt': prompt, 'within': 90, 'then': 'keep'}
     text = edit_chart(text, SetKey(state='work.writing', key='within', value=None))

@@ -121,6 +121,12 @@ def test_a_file_that_is_no_text_is_a_fault(tmp_path: Path, content: bytes, probl
     assert problem in fault.problem and fault.line == content.count(b'\n') + 1
 
 
+def test_a_text_that_no_file_can_hold_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match='not UTF-8 text'):
+        library(tmp_path).save('ask', f'{ONE}# \ud800', base='')
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_earlier_version_is_made_current_again(tmp_path: Path) -> None:
     charts = library(tmp_path)
     one = charts.save('ask', ONE, base='')

@@ -16,7 +16,8 @@ from engine.statechart.shape_builder import build_shape
 from tests.support.harness import FakeModel, catalog, complete_run
 from ui.formatting.diagram.rendering import export_chart
 
-TEXT = (Path(__file__).parents[3] / 'support' / 'charts' / 'critique.chart.yaml').read_text()
+FOLDER = Path(__file__).parents[3] / 'support' / 'charts'
+TEXT = (FOLDER / 'critique.chart.yaml').read_text()
 SECONDS = 2.0
 """The longest that anything here may take, on a slow machine."""
 GUARD = '  is_approved: memory.review.approved'
@@ -127,8 +128,14 @@ def test_a_problem_is_at_the_line_of_its_field() -> None:
     }
 
 
-def test_a_huge_file_is_refused() -> None:
+def test_what_is_huge_is_refused() -> None:
     assert problems(TEXT + '#' * 300_000) == {'critique:1': 'is larger than 256 KB'}
+    voters = (FOLDER / 'vote.chart.yaml').read_text()
+    many = voters.replace('default: 3, minimum: 2, maximum: 6', 'default: 9000')
+    with pytest.raises(InvalidInput, match='it has more than 500 states'):
+        load_chart(many)
+    edges = ''.join(f"  - {{on: a{number}, from: '*', to: done}}\n" for number in range(2_000))
+    assert set(problems(TEXT + edges).values()) == {'it has more than 5,000 edges'}
 
 
 AGAIN = '{% set t = replace(t, memory.task, t + t) %}'

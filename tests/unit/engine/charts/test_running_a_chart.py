@@ -79,6 +79,19 @@ async def test_a_rehearsal_counts_the_rounds_of_a_chart() -> None:
             assert not [finding for finding in rehearsal.findings if finding.level == 'warning']
 
 
+async def test_a_rehearsal_names_tools_that_are_not_here() -> None:
+    chart = load_chart(CRITIQUE.read_text().replace('calculator', 'abacus'))
+    async with LocalConductor(catalog=catalog(FakeModel(reply), chart)) as conductor:
+        (finding,) = [
+            each for each in (await conductor.rehearse('critique', TASK)).findings if each.level == 'error'
+        ]
+        assert (finding.rule, finding.state, finding.text) == (
+            'unknown-tool',
+            'writing',
+            "there is no tool 'abacus'",
+        )
+
+
 def test_a_chart_knows_the_lines_of_its_states_and_edges() -> None:
     source, lines = critique().source, CRITIQUE.read_text().splitlines()
     assert all(lines[line - 1].strip().startswith(f'{path}:') for path, line in source.states.items())

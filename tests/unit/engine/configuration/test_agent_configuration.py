@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from engine import Catalog
-from engine.acp import ExternalAgents
-from engine.acp.known_agents import KNOWN_AGENTS
 from engine.configuration import load_configuration
 from engine.records.run_info import Approvals
+from engine.tools.acp import ExternalAgents
+from engine.tools.acp.known_agents import KNOWN_AGENTS
 
 KEY = 'k-very-secret-1234'
 

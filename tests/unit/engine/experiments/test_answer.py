@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from engine import InvalidInput
-from engine.experiments.answer import CellResult, Design, EarlyStop, Measure, find_answer
+from engine.operations.experiments.answer import CellResult, Design, EarlyStop, Measure, find_answer
 
 QUALITY = Measure(name='quality')
 Score = Callable[[int, int], float | None]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
 from engine import InvalidInput, Pattern, Status
-from engine.experiments.datasets import (
+from engine.operations.experiments.datasets import (
     MAX_CASES,
     Case,
     ImportedCases,
@@ -24,7 +24,7 @@ from engine.experiments.datasets import (
     export_json_lines,
     import_cases,
 )
-from engine.experiments.datasets.text import MAX_LINE
+from engine.operations.experiments.datasets.text import MAX_LINE
 from engine.records import RunId, RunInfo
 
 

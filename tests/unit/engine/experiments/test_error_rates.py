@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from engine.experiments.answer import CellResult, Design, Measure, find_answer
-from engine.experiments.answer.levels import ALPHA, EARLY_ALPHA, holm
-from engine.experiments.answer.paired import chance
-from engine.experiments.answer.sequential import SymmetryTest
+from engine.operations.experiments.answer import CellResult, Design, Measure, find_answer
+from engine.operations.experiments.answer.levels import ALPHA, EARLY_ALPHA, holm
+from engine.operations.experiments.answer.paired import chance
+from engine.operations.experiments.answer.sequential import SymmetryTest
 
 EXPERIMENTS = 1_000
 CASES = 30

@@ -10,9 +10,9 @@ import pytest
 
 from engine import Budget, EngineError, EventRefused, InvalidInput, LocalConductor
 from engine.errors import JournalUnavailable
-from engine.experiments.datasets import Case
-from engine.experiments.records import Experiment, ScorerSpec, UnknownExperiment, Variant
 from engine.journal import MemoryJournal
+from engine.operations.experiments.datasets import Case
+from engine.operations.experiments.records import Experiment, ScorerSpec, UnknownExperiment, Variant
 from engine.records import Launch, RunId, RunQuery, Status
 from tests.support.charts.echo import Echo
 from tests.support.harness import HastyClock, turns, until

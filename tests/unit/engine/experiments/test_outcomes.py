@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from engine import LocalConductor
-from engine.experiments.answer import CellResult
-from engine.experiments.answer.trend import find_trend
-from engine.experiments.datasets import Case
-from engine.experiments.records import Experiment, ScorerSpec, Variant
+from engine.operations.experiments.answer import CellResult
+from engine.operations.experiments.answer.trend import find_trend
+from engine.operations.experiments.datasets import Case
+from engine.operations.experiments.records import Experiment, ScorerSpec, Variant
 from engine.records import Launch
 from tests.support.charts.echo import Echo
 

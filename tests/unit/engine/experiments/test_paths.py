@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from engine.experiments.answer.path_records import RunPath
-from engine.experiments.answer.paths import compare_paths
-from engine.experiments.answer.way_effects import chances_between
+from engine.operations.experiments.answer.path_records import RunPath
+from engine.operations.experiments.answer.paths import compare_paths
+from engine.operations.experiments.answer.way_effects import chances_between
 from engine.records import Dwell, PathStats, StatePath
 
 REVISING, WRITING = StatePath('revising'), StatePath('writing')

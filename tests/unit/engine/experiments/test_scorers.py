@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from engine import InvalidInput, LocalConductor
-from engine.experiments.records import Mark, Score, ScorerSpec
-from engine.experiments.scorers import read_scorers, score_run, scorer
+from engine.operations.experiments.records import Mark, Score, ScorerSpec
+from engine.operations.experiments.scorers import read_scorers, score_run, scorer
 from engine.records import Outcome, RunId, Status
 from tests.support.charts.echo import Echo, evidence_of
 
@@ -88,7 +88,7 @@ async def test_a_scorer_says_what_it_should(
 async def test_a_regular_expression_that_never_ends_is_stopped_and_not_scored(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr('engine.experiments.scorers.facts.REGEX_SECONDS', 1.0)
+    monkeypatch.setattr('engine.operations.experiments.scorers.facts.REGEX_SECONDS', 1.0)
     began = time.monotonic()
     came = await score({'kind': 'regex', 'pattern': '(a+)+$'}, 'a' * 60 + 'b')
     assert came == Score(reason='it took longer than 1 s') and time.monotonic() - began < 20
@@ -131,7 +131,7 @@ async def test_an_own_function_scores_and_its_error_is_no_score() -> None:
 
 
 def _functions() -> list[str]:
-    from engine.experiments.scorers.python import FUNCTIONS
+    from engine.operations.experiments.scorers.python import FUNCTIONS
 
     return [*FUNCTIONS]
 

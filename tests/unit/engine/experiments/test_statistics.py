@@ -8,9 +8,9 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
-from engine.experiments.answer.levels import ALPHA, holm
-from engine.experiments.answer.paired import POWER, cases_needed, chance, interval
-from engine.experiments.answer.sequential import BETS, SymmetryTest
+from engine.operations.experiments.answer.levels import ALPHA, holm
+from engine.operations.experiments.answer.paired import POWER, cases_needed, chance, interval
+from engine.operations.experiments.answer.sequential import BETS, SymmetryTest
 
 TABLES = 200
 KINDS = ('normal', 'skewed', 'binary', 'one apart', 'huge')

@@ -14,11 +14,11 @@ import pytest
 from engine import Catalog, Conductor, InvalidInput, LocalConductor, Memory, Status, Transition
 from engine.agents.chart import agent
 from engine.configuration import Configuration
-from engine.experiments import Experiment, ScorerSpec, Variant, case_of
 from engine.journal import MemoryJournal
 from engine.models.endpoint import Endpoint
 from engine.models.recording.exchange import read_exchanges
 from engine.models.registry import ModelRegistry
+from engine.operations.experiments import Experiment, ScorerSpec, Variant, case_of
 from engine.records import Launch, RunId
 from tests.models.reading import ChunkedBody
 from tests.models.speech import OpenAISpeech, openai

@@ -56,8 +56,10 @@ def test_the_help_lists_each_command_with_the_beginning_of_its_own_help() -> Non
         assert verb.summary == ' '.join(beginning.split())
 
 
-LOCAL = {'serve', 'worker', 'mcp-server sign-in', 'doctor', 'database', 'user log'}
-"""Commands that concern only this machine: its server, its files, its credentials."""
+LOCAL = {
+    'serve', 'worker', 'mcp-server sign-in', 'doctor', 'database', 'user log', 'chart export', 'chart schema',
+}  # fmt: skip
+"""Commands that concern only this machine: its server, its files, its credentials, its Python."""
 
 
 def test_every_other_command_can_be_given_to_a_server() -> None:

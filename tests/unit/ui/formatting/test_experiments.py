@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.experiments import Cell, PathAnswer, PlaceStats, PlaceUse, Score, Variant
-from engine.experiments.answer.path_records import Parting, Place
+from engine.operations.experiments import Cell, PathAnswer, PlaceStats, PlaceUse, Score, Variant
+from engine.operations.experiments.answer.path_records import Parting, Place
 from engine.records import RunId, StatePath, Status
 from ui.formatting.experiments.paths import path_layer, path_lines, state_times
 from ui.formatting.experiments.pictures import Point, front, pareto

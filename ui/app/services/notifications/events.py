@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from engine import Catalog, LocalConductor, Status, Transition
-from engine.experiments import Experiment
 from engine.journal import Fold
+from engine.operations.experiments import Experiment
 from engine.records import Instant, StatePath
 from ui.app.services.inbox import question_path
 from ui.app.services.inbox.questions import find_asks

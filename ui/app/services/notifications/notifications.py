@@ -12,8 +12,8 @@ from typing import Any
 
 from engine import LocalConductor
 from engine.errors import EntryChanged, JournalDamaged, JournalError, UnknownRun
-from engine.experiments import Experiment
 from engine.journal import Fold
+from engine.operations.experiments import Experiment
 from engine.records import RunId, RunInfo
 from engine.runtime import ACTOR
 from ui.app.services.inbox import InboxItem, question_path

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StrictBool
 
 from engine.errors import EngineError
-from engine.experiments import Experiment
+from engine.operations.experiments import Experiment
 from engine.records import COMPUTED, HIDDEN, Instant, Label, Launch, RunId
 from ui.app.services.schedules.spec import Overlap, ScheduleSpec
 

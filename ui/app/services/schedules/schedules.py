@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 from engine import InvalidInput, LocalConductor
 from engine.errors import EngineError, EntryChanged, JournalError
-from engine.experiments import Experiment
 from engine.journal import Columns, Store
+from engine.operations.experiments import Experiment
 from engine.records import Launch
 from engine.runtime import ACTOR, acting_as
 from ui.app.services.schedules.records import Schedule, Tick, UnknownSchedule

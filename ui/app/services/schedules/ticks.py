@@ -11,9 +11,9 @@ from typing import Any
 
 from engine import LocalConductor
 from engine.errors import EngineError, EntryChanged, EventRefused, JournalConflict, JournalError, UnknownRun
-from engine.experiments import Experiment, UnknownExperiment
 from engine.journal import Columns, Entry, Store
 from engine.operations import Role
+from engine.operations.experiments import Experiment, UnknownExperiment
 from engine.records import Launch, Status
 from engine.runtime import ACTOR, acting_as
 from ui.app.access.audit_log import AuditLog

@@ -7,7 +7,7 @@ from typing import cast
 
 from nicegui import ui
 
-from engine.experiments import Answer, Experiment
+from engine.operations.experiments import Answer, Experiment
 from ui.app.backend import Backend
 from ui.formatting.experiments.table import BY_CASE, DISAGREEMENT, SCORE, SHOWN, CellTable, Show, figure
 from ui.formatting.values import count

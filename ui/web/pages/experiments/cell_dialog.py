@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from engine import EngineError
-from engine.experiments import Cell, Experiment
+from engine.operations.experiments import Cell, Experiment
 from engine.records import RunId, Status
 from ui.app.backend import Backend
 from ui.formatting.experiments.words import score_words

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from engine import EngineError
-from engine.experiments import Experiment, PathAnswer
 from engine.history import merge_shapes
+from engine.operations.experiments import Experiment, PathAnswer
 from engine.records import RunId, Shape
 from ui.app.backend import Backend
 from ui.formatting.diagram.folding import agent_paths, default_folds

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import ui
 
-from engine.experiments import Experiment
+from engine.operations.experiments import Experiment
 from ui.app.backend import Backend
 from ui.formatting.experiments.table import CellTable
 from ui.formatting.experiments.words import STATES, progress_words, size_words, spent_words

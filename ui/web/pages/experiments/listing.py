@@ -10,7 +10,7 @@ from nicegui import ui
 from nicegui.element import Element
 
 from engine import EngineError
-from engine.experiments import Experiment
+from engine.operations.experiments import Experiment
 from ui.app.backend import Backend
 from ui.formatting.experiments.words import STATES
 from ui.formatting.steps import author_text

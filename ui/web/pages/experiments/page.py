@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine import EngineError
-from engine.experiments import UnknownExperiment
+from engine.operations.experiments import UnknownExperiment
 from ui.app.backend import Backend
 from ui.web.components.theme import frame, section_head
 from ui.web.components.widgets import Box, text_link

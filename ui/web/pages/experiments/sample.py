@@ -6,7 +6,7 @@ import asyncio
 
 from nicegui import ui
 
-from engine.experiments import SAMPLE, read_experiment
+from engine.operations.experiments import SAMPLE, read_experiment
 from ui.app.backend import Backend
 from ui.web.components.dialogs import notify_errors
 

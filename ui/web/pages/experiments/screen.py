@@ -7,10 +7,12 @@ import time
 from nicegui import ui
 
 from engine import EngineError
-from engine.experiments import Answer, Experiment
+from engine.operations.experiments import Answer, Experiment, Variant
 from ui.app.backend import Backend
 from ui.formatting.experiments.table import CellTable
+from ui.formatting.experiments.words import variant_words
 from ui.web.components.debounce import create_page_task
+from ui.web.components.dialogs import confirm, notify_errors
 from ui.web.components.tabs import Tabs
 from ui.web.components.theme import text_notice
 from ui.web.components.widgets import Box, CachedElement
@@ -43,7 +45,7 @@ class ExperimentScreen:
         self._head = ExperimentHead(backend, experiment, on_change=self.refresh)
         self._problem = CachedElement('ghost')
         self._progress = Progress()
-        self._verdict = Verdict()
+        self._verdict = Verdict(self._adopt)
         with Box('panel experiment-panel', 'section', aria_label='Answer in detail') as self._panel:
             self._tabs = Tabs('Answer, cases, diagram, cost and setup', on_change=self._on_open)
             with self._tabs.panel('Answer'):
@@ -98,10 +100,27 @@ class ExperimentScreen:
             return
         finally:
             self._next_answer = time.monotonic() + ANSWER_REST * (time.monotonic() - begun)
+        default = await self._default()
         if not self._panel.is_deleted:
-            self._verdict.show(self._experiment, self._answer)
+            self._verdict.show(self._experiment, self._answer, default)
             self._cases.show_means(self._answer)
             await self._show_tab()
+
+    async def _default(self) -> str:
+        """Return the variant of this experiment that is the default of its pattern; '' if none is."""
+        try:
+            defaults = await self._backend().experiments.defaults()
+        except EngineError:
+            return ''
+        return next((item.variant for item in defaults if item.experiment == self._experiment.id), '')
+
+    async def _adopt(self, variant: Variant) -> None:
+        text = f'The launch form then starts from: {variant_words(variant)}. Other ways to start do not.'
+        if not await confirm(f'Make {variant.name} the default?', text, yes='Make default', no='Cancel'):
+            return
+        adopt = self._backend().experiments.adopt(self._experiment.id, variant.name)
+        if await notify_errors(adopt) and self._answer:
+            self._verdict.show(self._experiment, self._answer, variant.name)
 
     async def _show_numbers(self, answer: Answer) -> None:
         try:
@@ -130,6 +149,6 @@ class ExperimentScreen:
                 await self._paths.show(self._table.cursor)
             case 'Cost & time' if self._answer:
                 self._spending.show(self._answer)
-                await self._spending.load()
+                await self._spending.load(self._table.cursor)
             case 'Setup':
                 await self._setup.show(self._experiment)

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from engine import EngineError
-from engine.experiments import Experiment, ScorerSpec
+from engine.operations.experiments import Experiment, ScorerSpec
 from engine.records import Launch
 from ui.app.backend import Backend
 from ui.formatting.experiments.table import CellTable

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from nicegui import ui
 
 from engine import EngineError
-from engine.experiments import Answer, Experiment, PathAnswer, TrendPoint, VariantSummary
+from engine.operations.experiments import Answer, Experiment, PathAnswer, TrendPoint, VariantSummary
 from ui.app.backend import Backend
 from ui.formatting.experiments.paths import state_times, time_words
 from ui.formatting.experiments.pictures import Point, front, pareto, trend_picture
@@ -37,6 +37,7 @@ class SpendingPanel:
         self._backend, self._experiment = backend, experiment
         self._answer: Answer | None = None
         self._chosen = ''
+        self._cursor = -1.0
         with Box('experiment-tab'):
             with Box('cells-tools plain'):
                 self._unit = NativeSelect(
@@ -46,8 +47,11 @@ class SpendingPanel:
             self._place = CachedElement('ghost', data_redrawn=True)
             self._more = CachedElement('ghost', data_redrawn=True)
 
-    async def load(self) -> None:
-        """Read and show the time in each state, and the trend over versions."""
+    async def load(self, cursor: float) -> None:
+        """Show the time in each state, and the trend over versions; `cursor` says what has changed."""
+        if cursor == self._cursor:
+            return
+        self._cursor = cursor
         try:
             paths = await self._backend().experiments.paths(self._experiment.id)
             trend = await self._backend().experiments.trend(self._experiment.id)

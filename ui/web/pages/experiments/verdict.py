@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from nicegui import ui
 
-from engine.experiments import (
+from engine.operations.experiments import (
     Agreement,
     Answer,
     Experiment,
@@ -22,7 +22,9 @@ from ui.formatting.experiments.words import variant_words
 from ui.formatting.steps import duration
 from ui.formatting.usage import dollars
 from ui.formatting.values import compact, count, first_sentence, percent
+from ui.web.components.theme import button
 from ui.web.components.widgets import Box, CachedElement, Text, table_head
+from ui.web.permission import is_permitted
 
 STANDINGS: Mapping[str, tuple[str, str, str]] = {
     'better': ('Better', 'done', 'up'),
@@ -37,14 +39,15 @@ STANDINGS: Mapping[str, tuple[str, str, str]] = {
 class Verdict:
     """The card at the top: the sentence, and a line for each variant."""
 
-    def __init__(self) -> None:
-        """Draw it empty."""
+    def __init__(self, on_adopt: Callable[[Variant], Awaitable[None]]) -> None:
+        """Draw it empty; `on_adopt` makes a variant the default."""
+        self._on_adopt = on_adopt
         self._card = CachedElement('card verdict', 'section', aria_label='Answer', data_redrawn=True)
         self._card.set_visibility(False)
 
-    def show(self, experiment: Experiment, answer: Answer) -> None:
-        """Show what the runs say."""
-        if not self._card.clear_if_changed((answer, experiment.variants, experiment.state)):
+    def show(self, experiment: Experiment, answer: Answer, default: str = '') -> None:
+        """Show what the runs say; `default` is the variant that is the default of its pattern."""
+        if not self._card.clear_if_changed((answer, experiment.variants, experiment.state, default)):
             return
         self._card.set_visibility(True)
         main = experiment.scorers[0].name
@@ -57,31 +60,43 @@ class Verdict:
             Text('p', first_sentence(answer.text), 'verdict-words', dir='auto')
             with Box('verdict-lines'):
                 for variant, summary in zip(experiment.variants, answer.variants, strict=True):
-                    self._draw_line(variant, summary, comparisons.get(variant.name), reach)
+                    with Box('verdict-line'):
+                        self._draw_line(variant, summary, comparisons.get(variant.name), reach)
+                        item = comparisons.get(variant.name)
+                        may_adopt = experiment.is_over and item and item.standing not in ('worse', 'nothing')
+                        self._draw_default(variant, default, may_adopt=bool(may_adopt))
 
     def _draw_line(
         self, variant: Variant, summary: VariantSummary, item: VariantComparison | None, reach: float
     ) -> None:
         mean = summary.scores[0].mean
-        with Box('verdict-line'):
-            with Box('verdict-name'):
-                Text('b', variant.name, dir='auto')
-                Text('span', variant_words(variant), 'muted small', dir='auto')
-            Text('span', '–' if mean is None else figure(mean), 'verdict-score num', title='Mean score')
-            if item is None:
-                Text('span', 'What the others are compared with', 'verdict-base muted small')
-                return
-            word, kind, tone = STANDINGS[item.standing]
-            if item.difference is None or item.low is None or item.high is None:
-                Text('span', '')
-                Text('span', '')
-            else:
-                words = _bounds(item.difference, item.low, item.high)
-                ui.html(interval((item.low, item.difference, item.high), reach, tone, words), sanitize=False)
-                Text('span', words, 'small num')
-            Text('span', _notes(summary, item), 'muted small num')
-            with Box(tag='span'):
-                Text('span', word, f'pill {kind}')
+        with Box('verdict-name'):
+            Text('b', variant.name, dir='auto')
+            Text('span', variant_words(variant), 'muted small', dir='auto')
+        Text('span', '–' if mean is None else figure(mean), 'verdict-score num', title='Mean score')
+        if item is None:
+            Text('span', 'What the others are compared with', 'verdict-base muted small')
+            return
+        word, kind, tone = STANDINGS[item.standing]
+        if item.difference is None or item.low is None or item.high is None:
+            Text('span', '')
+            Text('span', '')
+        else:
+            words = _bounds(item.difference, item.low, item.high)
+            ui.html(interval((item.low, item.difference, item.high), reach, tone, words), sanitize=False)
+            Text('span', words, 'small num')
+        Text('span', _notes(summary, item), 'muted small num')
+        with Box(tag='span'):
+            Text('span', word, f'pill {kind}')
+
+    def _draw_default(self, variant: Variant, default: str, *, may_adopt: bool) -> None:
+        """Draw a variant's last cell: that it is the default, or the way to make it that."""
+        with Box('verdict-default', 'span'):
+            if variant.name == default:
+                Text('span', 'Default', 'chip strong', title='The launch form of the pattern starts from it')
+            elif may_adopt and variant.change.keys() - {'stubs'} and is_permitted('experiments.adopt'):
+                adopt = button('Make default', kind='small', aria_label=f'Make default: {variant.name}')
+                adopt.on('click', lambda: self._on_adopt(variant))
 
 
 def _bounds(difference: float, low: float, high: float) -> str:

@@ -121,10 +121,10 @@ class Questions:
 
     async def find_to_mark(self) -> None:
         """Show the experiments with answers that the caller has not marked."""
-        found = await find_to_mark(self._backend())
+        to_mark = await find_to_mark(self._backend())
         if not self._list.is_deleted:
-            self._to_mark.show(found)
-            self._none.set_visibility(not found)
+            self._to_mark.show(to_mark)
+            self._none.set_visibility(not to_mark)
 
     def _draw(self, item: InboxItem) -> ui.element:
         card = self._cards[item.ask.id] = QuestionCard(self._backend, item, self.refresh)

@@ -13,6 +13,7 @@ from nicegui import app, ui
 
 from engine import Budget, Conductor, EngineError, InvalidInput, Pattern, Status
 from engine.models.scripted import Sample
+from engine.operations.experiments import LaunchDefault
 from engine.records import Launch, RunInfo, RunQuery, Shape, Usage
 from ui.app.backend import Backend
 from ui.formatting.diagram.folding import fold_levels
@@ -28,6 +29,7 @@ from ui.web.components.forms.form import RUN_KEYS
 from ui.web.components.menus import PickerItem, picker
 from ui.web.components.theme import button, text_notice
 from ui.web.components.widgets import Box, Text, set_attributes, set_class
+from ui.web.pages.launch.default_notice import DefaultNotice
 from ui.web.pages.launch.filler import FillerNotice
 from ui.web.pages.launch.rehearsal.cost_line import CostLine, Plan
 from ui.web.pages.shared.launching.budget_limits import BudgetLimits
@@ -60,8 +62,23 @@ NO_RUN = 'Usage cannot be estimated: no run of this pattern has ended yet.'
 class LaunchForm:
     """The form of one pattern, and everything next to it."""
 
-    def __init__(self, backend: Backend, pattern: type[Pattern], *, version: str = '') -> None:
-        """Draw it; `load` completes it. Runs have the pattern's current version, unless one is given."""
+    def __init__(
+        self,
+        backend: Backend,
+        pattern: type[Pattern],
+        *,
+        version: str = '',
+        default: LaunchDefault | None = None,
+    ) -> None:
+        """Draw it; `load` completes it.
+
+        Args:
+            backend: the way to the conductor.
+            pattern: what is launched.
+            version: of the pattern; by default the current one.
+            default: the variant that it starts from, if a person has chosen one.
+        """
+        self._default = default
         self._backend, self._pattern, self._version = backend, pattern, version
         self._draft_key = ' '.join(filter(None, ('drafts', backend.caller.name)))
         """The storage key of this browser's drafts; each account has its own."""
@@ -73,6 +90,7 @@ class LaunchForm:
         with Box('launch') as self._page:
             with Box('card launch-form'):
                 self._pickers = Box('picks')
+                self._notice = DefaultNotice(backend, self._forget_default)
                 self._replay = RecordingPicker(self._on_models_edit)
                 self._stubs = StubNotice(self._on_models_edit)
                 self._fields = LaunchFields(
@@ -182,10 +200,14 @@ class LaunchForm:
             self._fill_from_run(earlier, named=True)
             self._use_recording(earlier if replay else None)
         else:
+            if self._default:
+                self._fields.set_launch(self._default.launch)
+            self._notice.show(self._default)
             self._fields.fill(draft or {})
             self._debugging.fill((draft or {}).get('debugging', {}))
         if given and earlier is None:
-            self._fields.parameters.set_values(given)
+            known = self._default.launch.parameters if self._default else {}
+            self._fields.parameters.set_values({**known, **given})
             self._fields.update_shape()
 
     async def _draw_pickers(self) -> None:
@@ -248,10 +270,15 @@ class LaunchForm:
     def _reset(self) -> None:
         self._replay.use(None)
         self._stubs.use({})
-        self._fields.set_launch(Launch(pattern=self._pattern.name))
+        plain = Launch(pattern=self._pattern.name)
+        self._fields.set_launch(self._default.launch if self._default else plain)
         self._debugging.fill({})
         self._on_models_edit()
         self._fields.parameters.focus()
+
+    def _forget_default(self) -> None:
+        self._default = None
+        self._reset()
 
     def _on_edit(self) -> None:
         if self._ready:

@@ -10,6 +10,7 @@ from ui.app.backend import Backend
 from ui.formatting.values import first_sentence
 from ui.web.components.theme import FORM_KEYS, frame, page_head
 from ui.web.components.widgets import Box, text_link
+from ui.web.pages.launch.default_notice import find_default
 from ui.web.pages.launch.form import LaunchForm
 from ui.web.pages.shared import errors
 from ui.web.pages.shared.launching.earlier_version import earlier_version
@@ -46,9 +47,10 @@ def register(backend: Backend) -> None:
                     simulator_path(pattern_class.name, version), 'Simulate: walk through the chart', 'small'
                 )
                 text_link(traffic_path(pattern_class.name), 'Traffic: all runs on one diagram', 'small')
-                text_link(chart_path(pattern_class.name), 'Text: the chart as a file', 'small')
+                text_link(chart_path(pattern_class.name, version), 'Text: the chart as a file', 'small')
             earlier_version(backend().catalog, pattern_class)
-            launcher = LaunchForm(backend, pattern_class, version=version)
+            default = await find_default(backend, pattern_class.name)
+            launcher = LaunchForm(backend, pattern_class, version=version, default=default)
             query, fields = request.query_params, pattern_class.Parameters.model_fields
             texts = [name for name, field in fields.items() if field.annotation is str]
             given = {name: query[name] for name in texts if name in query}

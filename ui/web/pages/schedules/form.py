@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from engine.experiments import Experiment
+from engine.operations.experiments import Experiment
 from ui.app.backend import Backend
 from ui.app.services.schedules import Schedule, SchedulePolicy
 from ui.formatting.values import capitalize

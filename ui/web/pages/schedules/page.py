@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from nicegui import ui
 from typing_extensions import override
 
-from engine.experiments import Experiment
+from engine.operations.experiments import Experiment
 from ui.app.backend import Backend
 from ui.app.services.operations import ScheduleOperations, TriggerOperations
 from ui.app.services.schedules import Schedule, Tick, Trigger

@@ -6,7 +6,7 @@ from functools import partial
 
 from typing_extensions import override
 
-from engine.acp import AgentHealth, ExternalAgentInfo
+from engine.tools.acp import AgentHealth, ExternalAgentInfo
 from ui.app.backend import Backend
 from ui.formatting.values import count
 from ui.web.components.copy_buttons import copy_text

@@ -11,7 +11,7 @@ from nicegui import ui
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from engine import Conductor, EngineError
-from engine.experiments import Case, UnknownDataset, case_of
+from engine.operations.experiments import Case, UnknownDataset, case_of
 from engine.records import RunInfo
 from ui.formatting.experiments.expectations import expectation_text, read_expectation
 from ui.formatting.values import count

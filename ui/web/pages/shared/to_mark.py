@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine import Conductor, EngineError
-from engine.experiments import Experiment
+from engine.operations.experiments import Experiment
 from ui.formatting.values import capitalize
 from ui.web.components.widgets import Box, CachedElement, Text, text_link
 from ui.web.permission import is_permitted

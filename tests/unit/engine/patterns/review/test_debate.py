@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.expressions.quoting import fence
 from engine.patterns.debate.candidate_names import resolve_names
 from engine.patterns.debate.consensus import build_consensus, is_agreed
 from engine.patterns.debate.position_parser import parse_position
 from engine.patterns.debate.records import Debate, DebateMemory, Position, Utterance
+from engine.statechart.expressions.quoting import fence
 from tests.support.teams.parallel_review import everybody, play_review, position, writing
 
 NAMES = ('coder1', 'coder2')

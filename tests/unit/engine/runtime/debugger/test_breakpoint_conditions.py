@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from engine import InvalidInput
-from engine.expressions.functions import FUNCTIONS
-from engine.expressions.values import EvaluationError
 from engine.runtime import CONDITION_NAMES, parse_condition
 from engine.runtime.debugger.condition import MAX_CONDITION, check_condition
+from engine.statechart.expressions.functions import FUNCTIONS
+from engine.statechart.expressions.values import EvaluationError
 
 
 class Item(BaseModel):

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from engine import InvalidInput, LocalConductor
-from engine.experiments import Case, Experiment, ScorerSpec, Variant
 from engine.host.clock import settle
+from engine.operations.experiments import Case, Experiment, ScorerSpec, Variant
 from engine.records import Launch
 from tests.support.charts.echo import Echo
 from tests.support.harness import HastyClock

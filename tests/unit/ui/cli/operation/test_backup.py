@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.support.cli import Hemicycle
+from tests.support.charts.files import chart_text
+from tests.support.cli import Hemicycle, invoke
 
 
 @pytest.fixture
@@ -35,6 +37,24 @@ def test_a_backup_is_checked_and_restored_elsewhere(hemicycle: Hemicycle, tmp_pa
     refused = target('database', 'restore', str(archive))
     assert refused.exit_code == 5
     assert 'already exists, and nothing is overwritten' in refused.stderr
+
+
+def test_the_charts_of_runs_are_backed_up_with_their_versions(tmp_path: Path) -> None:
+    for name in ('here', 'there'):
+        (tmp_path / name).mkdir()
+    here, there = Hemicycle(tmp_path / 'here'), Hemicycle(tmp_path / 'there')
+    chart, archive = tmp_path / 'ask.chart.yaml', tmp_path / 'backup.tar.gz'
+    for state in ('first', 'second'):
+        chart.write_text(chart_text(state), 'utf-8')
+        invoke(here, 'chart', 'save', str(chart))
+        here('run', 'ask', '--paused', '--quiet')
+    assert 'audit: 2 runs as recorded' in invoke(here, 'database', 'backup', str(archive))
+    chart.write_text(chart_text('other'), 'utf-8')
+    invoke(there, 'chart', 'save', str(chart))
+    assert 'ask.chart.yaml already exists' in invoke(there, 'database', 'restore', str(archive), code=5)
+    shutil.rmtree(there.home / 'charts')
+    assert 'audit: 2 runs as recorded' in invoke(there, 'database', 'restore', str(archive))
+    assert invoke(there, 'chart', 'versions', 'ask') == invoke(here, 'chart', 'versions', 'ask')
 
 
 def test_a_backup_says_that_it_excludes_remote_files(

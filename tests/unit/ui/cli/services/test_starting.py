@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from engine.experiments import SAMPLE
+from engine.operations.experiments import SAMPLE
 from tests.support.cli import Hemicycle, invoke, json_lines
 
 NIGHTLY = ('--pattern', 'pipeline', '--set', 'task=News?', '--cron', '30 2 * * *', '--zone', 'Europe/Berlin')

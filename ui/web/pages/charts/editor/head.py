@@ -55,13 +55,14 @@ class EditorHead:
         if opened.is_earlier:
             restore = button('Make current', icon='restore', requires='charts.restore')
             restore.on('click', self._restore)
-            return
-        button('Simulate', icon='skip_next').on('click', partial(self._go, simulator_path(self._name)))
-        if AUTHOR in self._backend().catalog.patterns and (opened.base or opened.is_python):
+        version = opened.base if opened.is_earlier else ''
+        simulate = button('Simulate', icon='skip_next')
+        simulate.on('click', partial(self._go, simulator_path(self._name, version)))
+        if AUTHOR in self._backend().catalog.patterns and (opened.base or opened.is_python) and not version:
             change = button('Describe a change', icon='auto_awesome', requires='start')
             change.on('click', partial(self._go, launch_path(AUTHOR, base=self._name)))
         run = button('Run', icon='play_arrow', requires='start')
-        run.on('click', partial(self._go, launch_path(self._name)))
+        run.on('click', partial(self._go, launch_path(self._name, version=version)))
         if not opened.readonly:
             self._save_button = button(
                 'Save', icon='save', kind='primary editor-wide', requires='charts.save'

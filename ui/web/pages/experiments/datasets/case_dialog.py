@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine.experiments import Case
+from engine.operations.experiments import Case
 from ui.formatting.experiments.expectations import expectation_text, read_expectation
 from ui.web.components.dialogs import await_answer, dialog_frame, draw_dialog_actions
 from ui.web.components.forms.form import Form

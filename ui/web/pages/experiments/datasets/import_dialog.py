@@ -11,7 +11,7 @@ from typing import BinaryIO, cast
 from nicegui.events import UploadEventArguments
 
 from engine import EngineError
-from engine.experiments import DatasetInfo, ImportedCases, import_cases
+from engine.operations.experiments import DatasetInfo, ImportedCases, import_cases
 from ui.app.backend import Backend
 from ui.formatting.steps import short_json
 from ui.formatting.values import as_sentence, capitalize, count

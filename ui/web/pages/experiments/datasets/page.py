@@ -5,7 +5,7 @@ from __future__ import annotations
 from nicegui import ui
 
 from engine import EngineError
-from engine.experiments import DatasetInfo, UnknownDataset
+from engine.operations.experiments import DatasetInfo, UnknownDataset
 from ui.app.backend import Backend
 from ui.formatting.steps import author_text
 from ui.formatting.values import ago, count, exact

@@ -9,7 +9,7 @@ from functools import partial
 from nicegui import ui
 
 from engine import EngineError
-from engine.experiments import Case, DatasetInfo, export_csv, export_json_lines
+from engine.operations.experiments import Case, DatasetInfo, export_csv, export_json_lines
 from ui.app.backend import Backend
 from ui.formatting.steps import author_text, short_json
 from ui.formatting.values import ago, capitalize, count

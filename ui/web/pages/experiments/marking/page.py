@@ -6,7 +6,7 @@ from nicegui import ui
 from nicegui.events import KeyEventArguments
 
 from engine import EngineError
-from engine.experiments import Experiment, Pairing, UnknownExperiment
+from engine.operations.experiments import Experiment, Pairing, UnknownExperiment
 from ui.app.backend import Backend
 from ui.formatting.experiments.expectations import expectation_text
 from ui.formatting.values import capitalize, count

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.experiments import Experiment, Plan
+from engine.operations.experiments import Experiment, Plan
 from ui.formatting.experiments.words import size_words
 from ui.formatting.usage import dollars
 from ui.formatting.values import compact, count

@@ -9,7 +9,7 @@ from typing import Any
 from nicegui import ui
 
 from engine import EngineError, InvalidInput
-from engine.experiments import Case, DatasetInfo, Experiment, Plan, ScorerSpec, Variant
+from engine.operations.experiments import Case, DatasetInfo, Experiment, Plan, ScorerSpec, Variant
 from engine.records import Launch
 from ui.app.backend import Backend
 from ui.formatting.values import capitalize, count

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine import EngineError
-from engine.experiments import Variant, change_between
+from engine.operations.experiments import Variant, change_between
 from engine.records import Launch, RunId, RunInfo
 from ui.app.backend import Backend
 from ui.web.components.theme import FORM_KEYS, frame, page_head

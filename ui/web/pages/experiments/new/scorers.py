@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic_core import to_jsonable_python
 
 from engine import InvalidInput
-from engine.experiments import KINDS, MAX_SCORERS, Scorer, ScorerSpec, read_scorers
+from engine.operations.experiments import KINDS, MAX_SCORERS, Scorer, ScorerSpec, read_scorers
 from ui.formatting.experiments.words import settings_words
 from ui.formatting.fields.record_fields import record_fields
 from ui.formatting.values import first_sentence

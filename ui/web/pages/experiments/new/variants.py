@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
+
+from pydantic import BaseModel, Field
 
 from engine import InvalidInput
-from engine.experiments import MAX_VARIANTS, Variant, change_between, launch_of
+from engine.operations.experiments import MAX_VARIANTS, Variant, change_between, launch_of
 from engine.records import Launch
 from ui.app.backend import Backend
 from ui.formatting.experiments.words import change_lines
@@ -20,6 +22,21 @@ from ui.web.pages.shared.launching.launch_choice import LaunchChoice
 
 NO_CHANGE = 'Runs as it is: what the others are compared with.'
 SAME = 'No change yet: it differs only by chance.'
+
+ABOUT = 'Change what this variant does differently. Everything else is as in all runs.'
+MORE = ('instructions', 'tools', 'stubs', 'version')
+"""Fields of a launch that are changed as JSON."""
+
+
+class MoreChanges(BaseModel):
+    """What a variant changes that the fields of a launch do not show."""
+
+    more: dict[str, Any] = Field(
+        {},
+        title='Instructions, tools, stubs and version',
+        description='As JSON, by role: {"instructions": {"writer": "Be short."}, "tools": {"writer": []}}',
+        json_schema_extra={'group': 'More changes'},
+    )
 
 
 class VariantList:
@@ -109,29 +126,44 @@ class VariantList:
         base = self._base()
         if base is None:
             return None  # the field that is wrong has the focus
+        more = {key: value for key, value in variant.change.items() if key in MORE}
+        formed = {key: value for key, value in variant.change.items() if key not in MORE}
         try:
-            launch = launch_of(base, variant)
+            launch = launch_of(base, replace(variant, change=formed))
         except InvalidInput as error:
             notify_error(error)
             launch = base
         with dialog_frame('Variant', 'wide') as dialog:
-            Text(
-                'p', 'Change what this variant does differently. Everything else is as in all runs.', 'muted'
-            )
+            Text('p', ABOUT, 'muted')
             name = Form(form_model(Variant), on_change=lambda: None)
             name.set_values({'name': variant.name})
             choice = LaunchChoice(self._backend, launch, without=self._without)
             choice.show()
+            others = Form(MoreChanges, on_change=lambda: None)
+            others.set_values({'more': more})
 
             def save() -> None:
-                chosen, named = choice.submit(), name.submit()
-                if chosen is None or named is None:
+                changes, chosen, named = others.submit(), choice.submit(), name.submit()
+                if chosen is None or named is None or not isinstance(changes, MoreChanges):
                     return
                 given = named.model_dump()
                 if given['name'] != variant.name and given['name'] in {item.name for item in self.variants}:
                     name.show_problems({'name': 'must be another name: there is such a variant already'})
                     return
-                dialog.submit(Variant(**given, change=change_between(base, chosen)))
+                if wrong := [key for key in changes.more if key not in MORE]:
+                    text = f'there is no {wrong[0]!r} here; available: {", ".join(MORE)}'
+                    others.show_problems({'more': text})
+                    others.focus_problem()
+                    return
+                try:
+                    whole = launch_of(chosen, Variant(**given, change=changes.more))
+                except InvalidInput as error:
+                    others.show_problems(
+                        {'more': '; '.join(f'{key}: {text}' for key, text in error.problems.items())}
+                    )
+                    others.focus_problem()
+                    return
+                dialog.submit(Variant(**given, change=change_between(base, whole)))
 
             draw_dialog_actions(dialog, 'Save', save)
         return cast(Variant | None, await await_answer(dialog))

@@ -9,9 +9,9 @@ from typing import Any
 
 from nicegui import ui
 
-from engine.acp import AGENT_PREFIX
 from engine.history import open_question
 from engine.records import Spending, StatePath, StateShape, Usage, View, is_within, parent_of
+from engine.tools.acp import AGENT_PREFIX
 from ui.formatting.steps import duration, elapsed, path_text
 from ui.formatting.tool_calls import CallContext
 from ui.formatting.usage import usage_summary, with_streamed

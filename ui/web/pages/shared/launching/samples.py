@@ -46,7 +46,7 @@ def _scenarios_of(chart: type[ChartPattern]) -> list[Sample]:
             about=scenario.about,
             task='',
             parameters=scenario.parameters,
-            stubs={name: list(turns) for name, turns in (scenario.stubs or chart.file.stubs).items()},
+            stubs=chart.stubs_for(scenario),
         )
         for scenario in chart.file.scenarios
     ]

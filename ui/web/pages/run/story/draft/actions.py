@@ -88,11 +88,10 @@ class DraftActions:
 
     async def _start(self) -> str:
         pattern = await asyncio.to_thread(load_chart, self._draft.text)
-        samples = [item for item in pattern.file.scenarios if item.stubs or pattern.file.stubs]
-        parameters = dict(samples[0].parameters) if samples else {}
-        stubs = (samples[0].stubs if samples else {}) or pattern.file.stubs
+        sample = next((item for item in pattern.file.scenarios if pattern.stubs_for(item)), None)
+        parameters = dict(sample.parameters) if sample else {}
         filled = with_examples(pattern, parameters).parameters.model_dump(mode='json')
-        launch = Launch(pattern=pattern.name, parameters=filled, stubs=dict(stubs))
+        launch = Launch(pattern=pattern.name, parameters=filled, stubs=pattern.stubs_for(sample))
         return (await self._context.conductor.start(launch)).id
 
 

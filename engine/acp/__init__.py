@@ -1,5 +1,0 @@
-"""External agents: third-party coding agents as workers, over the Agent Client Protocol."""
-
-from engine.acp.agents import AGENT_PREFIX, AgentHealth, ExternalAgentInfo, ExternalAgents
-
-__all__ = ['AGENT_PREFIX', 'AgentHealth', 'ExternalAgentInfo', 'ExternalAgents']

@@ -1,0 +1,18 @@
+"""Datasets: cases on which experiments run, read from tables and from runs."""
+
+from engine.operations.experiments.datasets.cells import escape_formula
+from engine.operations.experiments.datasets.exporting import export_csv, export_json_lines
+from engine.operations.experiments.datasets.from_runs import case_of
+from engine.operations.experiments.datasets.importing import import_cases
+from engine.operations.experiments.datasets.records import MAX_CASES, Case, ImportedCases
+
+__all__ = [
+    'MAX_CASES',
+    'Case',
+    'ImportedCases',
+    'case_of',
+    'escape_formula',
+    'export_csv',
+    'export_json_lines',
+    'import_cases',
+]

@@ -1,0 +1,20 @@
+"""Cases from runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.operations.experiments.datasets.records import Case
+from engine.records import RunInfo, Status
+
+
+def case_of(info: RunInfo, answer: Any = None, expectation: Any = None) -> Case:
+    """Return the case that a run was, whether it succeeded or not.
+
+    Args:
+        info: the run.
+        answer: its result, which is expected again if the run is done.
+        expectation: what a person expects instead.
+    """
+    expected = answer if expectation is None and info.status is Status.DONE else expectation
+    return Case(id=info.id, parameters=dict(info.parameters), expectation=expected, source=info.id)

@@ -1,0 +1,127 @@
+"""Host: what experiments need of the conductor that runs their runs, and how they use it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from engine.configuration.catalog import Catalog
+from engine.errors import JournalConflict
+from engine.history.merging import RunMerging
+from engine.host.clock import Clock
+from engine.journal.projection import Fold
+from engine.journal.protocol import Journal
+from engine.operations.experiments.planning import TAG
+from engine.operations.experiments.records import Cell, Experiment, Mark
+from engine.operations.experiments.scorers import Evidence, Judged, Scorer
+from engine.records import Launch, Outcome, RunId, RunInfo, Transition
+from engine.runtime.run_factory import acting_as
+from engine.workspace.sandbox.sandbox import Sandbox
+from engine.workspace.workspaces import Workspaces
+
+
+class Host(Protocol):
+    """The conductor, as far as experiments need it."""
+
+    journal: Journal
+    catalog: Catalog
+    clock: Clock
+    owner: str
+    workspaces: Workspaces
+    sandbox: Sandbox
+    merging: RunMerging
+
+    async def start(
+        self,
+        launch: Launch,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        run: RunId | None = None,
+        **values: Any,
+    ) -> object:
+        """Start a run with a given id."""
+
+    async def info(self, run: RunId) -> RunInfo:
+        """Summarize a run."""
+
+    async def fold(self, run: RunId, at: int | None = None) -> Fold:
+        """Fold a run up to a step."""
+
+    async def transitions(
+        self, run: RunId, *, after: int = 0, until: int | None = None, limit: int | None = None
+    ) -> list[Transition]:
+        """Return the steps of a run."""
+
+    async def recover(self, *, where: Callable[[RunInfo], bool]) -> list[RunId]:
+        """Continue the unfinished runs whose process has died, of those that `where` selects."""
+
+    async def result(self, run: RunId) -> Outcome:
+        """Wait for a run to end."""
+
+    async def cancel(self, run: RunId, reason: str = '') -> None:
+        """Cancel a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Starts the runs of an experiment, in the name of its author, and gathers evidence of them."""
+
+    host: Host
+    experiment: Experiment
+
+    @property
+    def workspaces(self) -> Workspaces:
+        """The files of agents."""
+        return self.host.workspaces
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """Runs commands."""
+        return self.host.sandbox
+
+    @property
+    def merging(self) -> RunMerging:
+        """Tests the work of agents."""
+        return self.host.merging
+
+    async def start(self, run: RunId, launch: Launch) -> None:
+        """Start a run; one that has been started already goes on if its process has died."""
+        try:
+            with acting_as(self.experiment.author):
+                await self.host.start(launch, run=run)
+        except JournalConflict:
+            await self.host.recover(where=lambda info: info.id == run)
+
+    async def judge(self, key: str, launch: Launch) -> Outcome:
+        """Return the outcome of a run that judges another; the same key never starts a second one."""
+        run = RunId(key)
+        await self.start(run, replace(launch, tags=(f'{TAG}{self.experiment.id}', 'judge')))
+        return await self.host.result(run)
+
+    async def evidence(
+        self,
+        cell: Cell,
+        case: Judged,
+        scorers: Mapping[str, Scorer],
+        *,
+        other: Cell | None = None,
+        marks: tuple[Mark, ...] = (),
+    ) -> Evidence:
+        """Return the evidence of a run that has ended; `other` is the cell it is compared with."""
+        run = cell.run
+        reads_steps = any(scorer.reads_steps for scorer in scorers.values())
+        other_evidence = await self.evidence(other, case, {}) if other else None
+        return Evidence(
+            case=case,
+            info=await self.host.info(run),
+            fold=await self.host.fold(run),
+            steps=await self.host.transitions(run) if reads_steps else (),
+            bench=self,
+            cell=cell.id,
+            key=f'{cell.id}{self.experiment.digest}',
+            private=self.experiment.base.private,
+            other=other_evidence,
+            is_first=cell.variant == self.experiment.variants[0].name,
+            marks=marks,
+        )

@@ -1,0 +1,184 @@
+"""Library: datasets and their versions, stored as documents; a version never changes."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from io import BytesIO
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter
+
+from engine.configuration.catalog import Catalog
+from engine.errors import EngineError, EntryChanged, InvalidInput
+from engine.host.clock import Clock
+from engine.journal.documents import Documents, Entry, EntryQuery
+from engine.journal.store import Columns, Store
+from engine.operations.experiments.datasets import MAX_CASES, Case, ImportedCases, import_cases
+from engine.operations.experiments.records import MAX_CASE, digest_of
+from engine.records import COMPUTED, Instant, Label
+from engine.records.jsonable import refuse_nul
+from engine.runtime.run_factory import ACTOR
+
+CASES_KIND = 'dataset-cases'
+"""The kind of the entries that hold the cases of a version, `PER_ENTRY` in each."""
+PER_ENTRY = 100
+MAX_BYTES = 64 << 20
+"""Maximum size of the cases of a version, as JSON."""
+CASE_LIST: TypeAdapter[list[Case]] = TypeAdapter(list[Case])
+
+
+class UnknownDataset(EngineError):
+    """There is no dataset with that name or id, or no such version of it."""
+
+    def __init__(self, dataset: str, version: str = '') -> None:
+        of = f'version {version!r} of the dataset' if version else 'dataset'
+        super().__init__(f'there is no {of} {dataset!r}')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetVersion:
+    """One version of a dataset."""
+
+    id: str
+    """The digest of its cases."""
+    cases: int
+    created: Instant
+    author: str = ''
+    note: str = ''
+    splits: tuple[str, ...] = ()
+    """The names of its splits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetInfo:
+    """A dataset with its versions; the cases are read apart."""
+
+    id: Annotated[str, COMPUTED] = ''
+    name: Annotated[str, Field(min_length=1, max_length=200), Label('Name')]
+    """What to call it."""
+    note: Annotated[str, Field(max_length=2_000)] = ''
+    versions: Annotated[tuple[DatasetVersion, ...], COMPUTED] = ()
+    """The newest last."""
+    created: Annotated[Instant, COMPUTED] = 0.0
+    author: Annotated[str, COMPUTED] = ''
+
+    def version(self, version: str = '') -> DatasetVersion:
+        """Return a version, by default the newest. Raises `UnknownDataset`."""
+        matches = [item for item in self.versions if not version or item.id.startswith(version)]
+        if not matches:
+            raise UnknownDataset(self.name, version or 'newest')
+        return matches[-1]
+
+
+class Library:
+    """Datasets in a conductor's journal. Every method may raise `JournalError`."""
+
+    def __init__(self, documents: Documents, catalog: Catalog, clock: Clock) -> None:
+        self._documents, self._catalog, self._clock = documents, catalog, clock
+        self._store = Store(documents, 'dataset', DatasetInfo, UnknownDataset, Columns(rank='created'))
+
+    async def list(self) -> list[DatasetInfo]:
+        """Return all datasets, sorted by name."""
+        return sorted(await self._store.list(), key=lambda dataset: (dataset.name.lower(), dataset.id))
+
+    async def get(self, dataset: str) -> DatasetInfo:
+        """Return a dataset by its id or its name. Raises `UnknownDataset`."""
+        if stored := await self._store.find(dataset):
+            return stored
+        named = [item for item in await self._store.list() if item.name == dataset]
+        if len(named) != 1:
+            raise UnknownDataset(dataset)
+        return named[0]
+
+    async def cases(self, dataset: str, version: str = '', *, split: str = '') -> Sequence[Case]:
+        """Return the cases of a version, by default the newest. Raises `UnknownDataset`."""
+        info = await self.get(dataset)
+        about = f'{info.id}/{info.version(version).id}'
+        entries = await self._documents.find(EntryQuery(kind=CASES_KIND, about=about))
+        cases = [case for entry in entries for case in CASE_LIST.validate_python(entry.body['cases'])]
+        return [case for case in cases if split in ('', case.split)]
+
+    async def save(self, dataset: str, cases: Sequence[Case], *, note: str = '') -> DatasetInfo:
+        """Save a version of a dataset; a dataset of an unknown name is made. Equal cases make no version.
+
+        Raises:
+            InvalidInput: names the case.
+        """
+        name = ' '.join(dataset.split())
+        chunks, version = await asyncio.to_thread(_encode, cases)
+        now, author = self._clock.now(), ACTOR.get()
+        try:
+            info = await self.get(dataset)
+        except UnknownDataset:
+            if not 0 < len(name) <= 200:
+                raise InvalidInput({'dataset': 'its name must have 1 to 200 characters'}) from None
+            info = DatasetInfo(id=uuid.uuid4().hex[:12], name=name, created=now, author=author)
+            await self._store.write([info])
+        if info.versions and info.versions[-1].id == version:
+            return info
+        about = f'{info.id}/{version}'
+        for number, chunk in enumerate(chunks):
+            key = f'{about}/{number:06}'
+            old = await self._documents.get(CASES_KIND, key)
+            if old is None:
+                await self._documents.write(
+                    [Entry(kind=CASES_KIND, key=key, about=about, rank=number, body={'cases': chunk})]
+                )
+        added = DatasetVersion(
+            id=version,
+            cases=len(cases),
+            created=now,
+            author=author,
+            note=note,
+            splits=tuple(dict.fromkeys(case.split for case in cases if case.split)),
+        )
+        while True:
+            try:
+                return await self._store.change(
+                    info.id, lambda stored: replace(stored, versions=(*stored.versions, added))
+                )
+            except EntryChanged:
+                continue
+
+    async def read_table(
+        self,
+        text: str,
+        *,
+        pattern: str = '',
+        columns: Mapping[str, str] | None = None,
+        preview: int = 0,
+    ) -> ImportedCases:
+        """Read cases from a table; nothing is saved. Raises `UnknownPattern`, `InvalidInput`."""
+        read = partial(import_cases, columns=columns, preview=preview)
+        kind = self._catalog.pattern(pattern) if pattern else None
+        return await asyncio.to_thread(read, BytesIO(text.encode(errors='replace')), pattern=kind)
+
+    async def remove(self, dataset: str) -> None:
+        """Remove a dataset with all its versions; experiments keep their results. Raises `UnknownDataset`."""
+        info = await self.get(dataset)
+        await self._store.remove(info.id)
+        for version in info.versions:
+            await self._documents.forget(EntryQuery(kind=CASES_KIND, about=f'{info.id}/{version.id}'))
+
+
+def _encode(cases: Sequence[Case]) -> tuple[list[list[Any]], str]:
+    """Return the cases as JSON, some at a time, and the digest of all. Raises `InvalidInput`."""
+    problems: dict[str, str] = {}
+    if not 0 < len(cases) <= MAX_CASES:
+        problems['cases'] = f'there must be 1 to {MAX_CASES:,}, not {len(cases):,}'
+    seen: set[str] = set()
+    for place, case in enumerate(cases):
+        if not 0 < len(case.id) <= MAX_CASE or case.id in seen:
+            problems[f'cases.{place}.id'] = f'must be unique and have 1 to {MAX_CASE} characters'
+        seen.add(case.id)
+    if problems:
+        raise InvalidInput(dict([*problems.items()][:20]))
+    dumped = CASE_LIST.dump_python(list(cases), mode='json')
+    refuse_nul({'cases': dumped})
+    if len(CASE_LIST.dump_json(list(cases))) > MAX_BYTES:
+        raise InvalidInput({'cases': f'are larger than {MAX_BYTES >> 20} MB'})
+    return [dumped[at : at + PER_ENTRY] for at in range(0, len(dumped), PER_ENTRY)], digest_of(dumped)

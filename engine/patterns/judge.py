@@ -131,10 +131,10 @@ class Judge(Pattern):
         why: str = ''
         ruling: str = ''
 
-    family = 'Sequential'
     suits = ('judge', 'score', 'grade', 'rubric', 'evaluate')
     initial = 'called'
     answer = 'ruling'
+    panels = {'result': {'ruling': 'why'}}
     words = {'has_another': 'two answers'}
 
     states = (

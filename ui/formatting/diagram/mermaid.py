@@ -16,6 +16,7 @@ RESERVED = frozenset(KEYWORDS.split())
 """Mermaid's own keywords, which cannot name states."""
 ESCAPED = {ord(sign): f'#{ord(sign)};' for sign in '"#;:<>{}%`&\\'}
 """Characters that are special in Mermaid, as numeric escapes."""
+NO_BREAK = f'#{0xA0};'
 INDENT = '    '
 
 
@@ -124,4 +125,4 @@ def _ids(paths: Iterable[str]) -> dict[str, str]:
 def _escape_text(text: str) -> str:
     escaped = ' '.join(text.split()).translate(ESCAPED)
     # Mermaid mistakes any line with these words for a layout direction.
-    return re.sub(r'\b(direction) (?=tb|bt|lr|rl)', r'\1#160;', escaped, flags=re.I)
+    return re.sub(r'\b(direction) (?=tb|bt|lr|rl)', rf'\1{NO_BREAK}', escaped, flags=re.I)

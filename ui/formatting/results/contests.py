@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from engine.patterns import Ballot, Candidate, Choice, Comment, Consensus, Ranking, Utterance
 from engine.records import View
 from engine.statechart import read_leniently
-from ui.formatting.results.blocks import Bar, Bars, Block, Patch, Points, Result, Row, Rows, Tone
+from ui.formatting.results.blocks import Bar, Bars, Block, Patch, Points, Prose, Result, Row, Rows, Tone
 from ui.formatting.steps import duration, excerpt, role_title
 from ui.formatting.values import as_sentence, count
 
@@ -20,6 +20,11 @@ SETTLED = {
     'first': 'for the answer given first, after a tie',
 }
 MAX_DEBATE_LINES = 3
+RULINGS = {
+    'first': 'The answer is better',
+    'second': 'The other answer is better',
+    'tie': 'Neither is better',
+}
 
 
 def read_tally(view: View, field: str, times: Times) -> Result:
@@ -58,6 +63,16 @@ def read_tally(view: View, field: str, times: Times) -> Result:
     return Result(
         headline=headline, main=(Bars(title='Votes', most=max(len(votes), 1), bars=bars),), aside=tuple(aside)
     )
+
+
+def read_ruling(view: View, field: str, times: Times) -> Result:
+    """Return a judge's ruling: the score of one answer or the better one of two, and why."""
+    why = str(view.memory.get(field) or '')
+    if not view.memory.get('ruling'):
+        return Result()
+    score = f'{view.memory.get("score")} of 100'
+    headline = RULINGS.get(str(view.memory.get('verdict')), score)
+    return Result(headline=headline, main=(Prose(text=why),))
 
 
 def _describe_ballot(ballots: Sequence[Ballot], number: int) -> str:

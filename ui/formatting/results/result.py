@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from engine.records import Shape, View
 from ui.formatting.results.blocks import Prose, Result
-from ui.formatting.results.contests import Times, read_podium, read_review, read_tally
+from ui.formatting.results.contests import Times, read_podium, read_review, read_ruling, read_tally
 from ui.formatting.results.drafts import read_chart
 from ui.formatting.results.single_agents import read_findings, read_patch, read_piece
 from ui.formatting.results.teams import read_revisions, read_session, read_shares
@@ -16,6 +16,7 @@ PANEL = 'result'
 """Its name in `Shape.panels`; the part is the kind."""
 KINDS: dict[str, Callable[[View, str, Times], Result]] = {
     'tally': read_tally,
+    'ruling': read_ruling,
     'podium': read_podium,
     'review': read_review,
     'revisions': read_revisions,

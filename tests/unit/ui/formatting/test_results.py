@@ -50,6 +50,7 @@ def test_each_pattern_asks_for_a_kind_and_its_samples_have_a_result(name: str) -
     [
         ('pseudoprime', 'Composite · decided by the count'),
         ('leap', 'racer2 won: 18 passed.'),
+        ('judge-two-factors', 'The answer is better'),
         ('bech32', 'Approved: coder1, version 2, after 1 revision. Required tests: 63 passed.'),
         ('event-sourcing', 'Approved after 2 revisions, with a score of 91'),
         ('bakery-forecast', 'Not approved after 2 revisions, with a score of 67'),

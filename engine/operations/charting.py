@@ -52,7 +52,7 @@ class Charting(Protocol):
     async def get(self, name: Name, version: Version = '') -> ChartText:
         """Show the text in a chart's file, or that of one of its versions."""
 
-    @operation(Role.VIEWER, 'POST charts/check', id='check_chart')
+    @operation(Role.VIEWER, 'POST chart-check', id='check_chart')
     async def check(self, text: Text, name: Name = '') -> ChartCheck:
         """Check a text without saving it: what is wrong by line, its chart, and what a rehearsal finds.
 

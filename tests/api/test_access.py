@@ -29,7 +29,10 @@ from ui.app.backend import Backend
 from ui.app.services.schedules import Trigger
 from ui.web.components.assets import ASSETS
 
-READS = frozenset({'audit', 'draw', 'forecast', 'export_bundle', 'preview_merge', 'rehearse'})
+READS = frozenset(
+    {'audit', 'check_chart', 'draw', 'forecast', 'export_bundle', 'plan_experiment', 'preview_merge'}
+    | {'read_table', 'rehearse'}
+)
 """Operations that change nothing although they are not GET requests."""
 OF_ADMINS = frozenset({'purge', 'preview_cleanup', 'clean_up', 'recover'})
 BODIES: dict[str, Any] = {

@@ -108,8 +108,8 @@ class Filler:
     def _chart(self) -> None:
         """Save a chart in two versions."""
         path, text = f'{self._url}/api/v1/charts/critique', CHART.read_text('utf-8')
-        timed = text.replace('output: Review', 'output: Review\n    within: 60').replace(
-            'No rounds', 'No more'
+        timed = text.replace('output: Review', 'output: Review, within: 60').replace(
+            'no rounds left', 'spent'
         )
         base = ''
         for version, note in ((text, ''), (timed, 'The critic gets a minute')):

@@ -111,7 +111,7 @@ async def test_an_operator_may_steer_but_not_configure(pages, runs, role):
     ('role', 'offered'),
     [
         (Role.VIEWER, ['Compare']),
-        (Role.OPERATOR, ['Compare', 'Tag', 'Star', 'Pin', 'Delete']),
+        (Role.OPERATOR, ['Compare', 'Tag', 'Star', 'Pin', 'Add to dataset', 'Delete']),
     ],
 )
 async def test_selected_runs_offer_the_permitted_actions(pages, runs, role, offered):

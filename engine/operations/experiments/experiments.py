@@ -11,7 +11,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from engine.errors import EngineError, EntryChanged, EventRefused, InvalidInput, JournalError, UnknownRun
+from engine.errors import (
+    EngineError,
+    EntryChanged,
+    EventRefused,
+    InvalidInput,
+    JournalError,
+    UnknownPattern,
+    UnknownRun,
+)
 from engine.operations.experiments.adoption import Adoption, LaunchDefault
 from engine.operations.experiments.answer import find_answer
 from engine.operations.experiments.answer.path_records import PathAnswer
@@ -28,6 +36,7 @@ from engine.operations.experiments.planning import (
     PlannedRun,
     Planner,
     changes_since,
+    naming,
 )
 from engine.operations.experiments.records import Cell, Experiment, Mark, ScorerSpec, UnknownExperiment
 from engine.operations.experiments.runner import Runner, design_of, results_of
@@ -133,7 +142,6 @@ class Experiments:
         """Store an experiment and start it.
 
         Raises:
-            UnknownPattern, UnknownDataset, UnknownExperiment
             InvalidInput: names the field, the variant or the case.
         """
         pinned, planner = await self._prepare(experiment)
@@ -312,12 +320,14 @@ class Experiments:
         base = experiment.base.change({})
         if experiment.budget:
             experiment.budget.check()
-        dataset = await self.datasets.get(experiment.dataset)
-        version = dataset.version(experiment.version)
-        pinned = replace(experiment, base=base, dataset=dataset.id, version=version.id)
-        cases = await self.datasets.cases(dataset.id, version.id, split=experiment.split)
-        planner = Planner(pinned, cases, self._host.catalog)
-        await asyncio.to_thread(planner.check)
+        with naming('dataset', UnknownDataset):
+            dataset = await self.datasets.get(experiment.dataset)
+            version = dataset.version(experiment.version)
+            pinned = replace(experiment, base=base, dataset=dataset.id, version=version.id)
+            cases = await self.datasets.cases(dataset.id, version.id, split=experiment.split)
+        with naming('base.pattern', UnknownPattern):
+            planner = Planner(pinned, cases, self._host.catalog)
+            await asyncio.to_thread(planner.check)
         if pinned.recorded:
             await self._check_recorded(cases)
         for place, launch in enumerate(planner.sample_launches().values()):
@@ -327,7 +337,8 @@ class Experiments:
                 at = f'variants.{place}.change'
                 raise InvalidInput({f'{at}.{name}': text for name, text in error.problems.items()}) from None
         if experiment.after:
-            await self.get(experiment.after)
+            with naming('after', UnknownExperiment):
+                await self.get(experiment.after)
         return pinned, planner
 
     async def _check_recorded(self, cases: Sequence[Case]) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final
 
 from pydantic_core import to_jsonable_python
 
 from engine.configuration.catalog import Catalog
-from engine.errors import InvalidInput
+from engine.errors import EngineError, InvalidInput
 from engine.operations.experiments.datasets import Case
 from engine.operations.experiments.records import Cell, Experiment, Variant, cell_id, digest_of
 from engine.records import Budget, Launch, RunId
@@ -248,3 +249,12 @@ def changes_since(before: Mapping[str, Mapping[str, str]], now: Planner) -> dict
         elif differing := tuple(part for part in sorted({*parts, *old}) if parts.get(part) != old.get(part)):
             changed[name] = differing
     return changed
+
+
+@contextmanager
+def naming(field: str, unknown: type[EngineError]) -> Iterator[None]:
+    """Say of something unknown which field of an experiment names it. Raises `InvalidInput`."""
+    try:
+        yield
+    except unknown as error:
+        raise InvalidInput({field: str(error)}) from None

@@ -14,7 +14,8 @@ def use(page: Page, **fields: str) -> None:
 
 def test_a_tool_is_opened_from_the_list_and_tried(page, server):
     page.goto(server.url)
-    page.get_by_role('navigation').get_by_role('link', name='Tools').click()
+    page.get_by_role('navigation').get_by_role('link', name='Settings').click()
+    page.get_by_role('link', name='Tools', exact=True).click()
     page.get_by_label('Search tools').fill('arithmetic')
     expect(page.locator('.tool-card')).to_have_count(1)
     expect(page).to_have_url(re.compile(r'text=arithmetic'))

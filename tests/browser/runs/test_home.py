@@ -56,7 +56,7 @@ def test_titles_have_room_and_patterns_are_grouped_and_a_few_keys_away(page, ser
     server.sample('pipeline')
     page.goto(server.url)
     families = page.locator('h3.family')
-    expect(families).to_have_text(['Sequential', 'Parallel', 'Single agent with tools'])
+    expect(families).to_have_text(['Sequential', 'Parallel', 'Single agent with tools', 'More'])
     expect(page.locator('.card.pattern h4').first).to_have_text('Pipeline')
     expect(page.locator('.card.pattern .btn.primary')).to_have_count(1)
     expect(page.get_by_role('img', name='Pipeline: pending, then researching')).to_be_visible()

@@ -175,7 +175,7 @@ BODY_TEXTS: Mapping[str, Mapping[str, Any]] = {
     'change_destination': {'text': f'Changes to a destination; {LEFT_OUT}'},
     'add_schedule': {'text': 'A schedule.'},
     'change_schedule': {'text': f'Changes to a schedule; {LEFT_OUT}'},
-    'start_experiment': {'text': 'An experiment.'},
+    'start_experiment': {'name': 'NewExperiment', 'text': 'An experiment.'},
     'plan_experiment': {'name': 'PlannedExperiment', 'text': 'An experiment that is not started.'},
     'read_table': {'name': 'TableText', 'text': 'A table with cases.'},
     'save_dataset': {'name': 'NewVersion', 'text': 'A version of a dataset.'},

@@ -227,14 +227,18 @@ async def _notifications(conductor: LocalConductor) -> AsyncIterator[Finding]:
 
 
 async def _schedules(conductor: LocalConductor) -> AsyncIterator[Finding]:
+    schedules, triggers = Schedules(conductor), Triggers(conductor)
     parts: Any
-    for kind, parts in (('schedule', Schedules(conductor)), ('trigger', Triggers(conductor))):
+    for kind, parts in (('schedule', schedules), ('trigger', triggers)):
         for part in await parts.list():
             name = f'{kind.capitalize()} {part.name}'
             try:
-                parts.validate(part)
+                if kind == 'schedule':
+                    await schedules.validate(part)
+                else:
+                    triggers.validate(part)
             except EngineError as error:
-                yield Finding('broken', name, f'cannot start a run: {error}')
+                yield Finding('broken', name, f'cannot start anything: {error}')
                 continue
             last = next(iter(await parts.log(part.id, 1)), None)
             if last and last.state in ('failed', 'missed'):

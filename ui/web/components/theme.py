@@ -31,8 +31,8 @@ from ui.web.components.widgets import Attribute, Box, Text, set_attributes, text
 from ui.web.permission import require
 from ui.web.routing import PLACES
 
-NAVIGATION = ('/', '/runs', '/inbox', '/charts', '/experiments', '/tools', '/settings')
-"""The main navigation."""
+NAVIGATION = ('/runs', '/inbox', '/charts', '/experiments', '/settings')
+"""The main navigation; the mark before it leads home."""
 
 SHEETS = (
     *('base', 'diagram', 'frame', 'pages/home', 'forms', 'pages/tools', 'pages/settings', 'pages/runs'),

@@ -63,7 +63,7 @@ def test_a_run_with_some_stubs_asks_models_for_the_rest(hemicycle: Hemicycle, tm
         ('cook: [Buy tea.]', 1, "cook: there is no agent 'cook'; available: analyzer, analyzing, "),
         ('analyzer:\n  - &tea Buy tea.\n  - *tea', 2, 'anchors and aliases do not work here'),
         ('analyzer: [Buy tea.', 2, 'is neither YAML nor JSON'),
-        ('analyzer:\n  - !!python/name:os.system x', 2, 'is neither YAML nor JSON'),
+        ('analyzer:\n  - !!python/name:os.system x', 2, 'tags such as `!name` do not work here'),
         ('analyzer:\n  - ' + '[' * 50 + ']' * 50, 2, 'is nested more than 40 deep'),
         ('- Buy tea.', 1, 'must name agents, each with a list of its answers'),
     ],

@@ -42,7 +42,9 @@ class Verdict:
     def __init__(self, on_adopt: Callable[[Variant], Awaitable[None]]) -> None:
         """Draw it empty; `on_adopt` makes a variant the default."""
         self._on_adopt = on_adopt
-        self._card = CachedElement('card experiment-verdict', 'section', aria_label='Answer', data_redrawn=True)
+        self._card = CachedElement(
+            'card experiment-verdict', 'section', aria_label='Answer', data_redrawn=True
+        )
         self._card.set_visibility(False)
 
     def show(self, experiment: Experiment, answer: Answer, default: str = '') -> None:

@@ -39,6 +39,7 @@ def register(backend: Backend) -> None:
 
         with frame(here='/settings'):
             with page_head('Settings', 'Settings in effect'):
+                text_link('/tools', 'Tools', 'small')
                 if backend.fleet:  # the header of a narrow window has no room for it
                     text_link(WORKERS, 'Workers', 'small')
             with Box('notices'):

@@ -27,8 +27,12 @@ def register(backend: Backend) -> None:
 
     @serve_page('/tools', 'Tools')
     async def tools(request: Request) -> None:
-        with frame(here='/tools'):
-            page_head('Tools', 'What agents can do, and who can do it. Try any tool by hand.')
+        with frame(here='/settings'):
+            page_head(
+                'Tools',
+                'What agents can do, and who can do it. Try any tool by hand.',
+                back=('/settings', 'Settings'),
+            )
             for warning in ToolRegistry(backend().catalog.tools.values()).warnings():
                 text_notice('info', 'link_off', f'{warning}.')
             toolbox = ToolList(backend, request.query_params)
@@ -45,7 +49,7 @@ def register(backend: Backend) -> None:
         if item is None:
             errors.unknown_tool(backend, name)
             return
-        with frame(item.name, here='/tools', keys=FORM_KEYS):
+        with frame(item.name, here='/settings', keys=FORM_KEYS):
             with page_head(item.name, back=('/tools', 'All tools'), classes='mono'), Box('tool-foot'):
                 Text('span', item.category.capitalize(), 'chip')
                 draw_flags(item)

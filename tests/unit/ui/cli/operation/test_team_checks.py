@@ -138,7 +138,7 @@ def test_undelivered_messages_and_failed_starts_are_named(examine: Doctor, tmp_p
         'nothing is sent to Team: it answered 410 Gone',
         'Ada needs a mail server',
         '1 message not delivered for more than an hour; the oldest: not attempted yet',
-        'broken   Schedule Old: cannot start a run',
+        'broken   Schedule Old: cannot start anything',
         f'there is no folder {tmp_path / "in"}',
         '25 logins were refused in a day, for mallory',
     ):

@@ -93,7 +93,7 @@ def _draw_remarks(block: Remarks, context: RunContext | None) -> None:
 
 def _titled(title: str) -> Box:
     """Open a section under a heading."""
-    section = Box('result-section', 'section', aria_label=title)
+    section = Box('result-section', role='group', aria_label=title)
     with section:
         Text('h3', title)
     return section

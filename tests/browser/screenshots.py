@@ -1,6 +1,7 @@
 """Takes pictures of every page into `build/screens`, and copies those for README and guides.
 
-`python -m tests.browser.screenshots` takes them all; with `stills`, all but the animated one.
+`python -m tests.browser.screenshots` takes them all; with `stills`, all but the animated one; with
+`stills kept`, those for README and guides.
 """
 
 from __future__ import annotations
@@ -228,9 +229,12 @@ def take_stills(browser: Browser, pages: dict[str, str], *, state: Any = None) -
     for scheme in ('light', 'dark'):
         for size, width, height in SIZES:
             for name, url in pages.items():
+                title = f'{name}-{size}{scheme}'
+                if 'kept' in sys.argv and title not in KEPT:
+                    continue
                 page = open_page(browser, url, width=width, height=height, scheme=scheme, state=state)
                 page.wait_for_timeout(SETTLED_MS)
-                picture, title = page.screenshot(), f'{name}-{size}{scheme}'
+                picture = page.screenshot()
                 page.context.close()
                 shrink(picture, ALL / f'{title}.png')
                 if title in KEPT:

@@ -66,8 +66,9 @@ def test_titles_have_room_and_patterns_are_grouped_and_a_few_keys_away(page, ser
         .locator('h4')
         .evaluate_all('all => all.map((one) => Math.round(one.getBoundingClientRect().top))')
     )
-    assert len(tops) == 3
-    assert len(set(tops)) == 1  # however tall the thumbnails above them are
+    # The first row, however tall the thumbnails above them are; charts that other tests saved come after.
+    assert len(tops) >= 3
+    assert len(set(tops[:3])) == 1
 
     title = page.locator('.result-small-title').first
     for width in (390, 1024, 1280):

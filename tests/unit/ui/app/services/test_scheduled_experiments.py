@@ -68,7 +68,7 @@ async def test_what_a_schedule_starts_is_checked_when_it_is_stored(conductor: Lo
     for values, field in (
         ({'experiment': None}, 'action'),
         ({'action': Launch(pattern='echo')}, 'action'),
-        ({'experiment': replace(LOAVES, dataset='rolls')}, 'experiment'),
+        ({'experiment': replace(LOAVES, dataset='rolls')}, 'experiment.dataset'),
         ({'experiment': replace(LOAVES, split='none')}, 'experiment.split'),
     ):
         with pytest.raises(InvalidInput) as caught:

@@ -62,7 +62,9 @@ class Client:
         return sum(cell['state'] == 'scored' for cell in self.cells()) >= goal
 
     def is_done(self) -> bool:
-        return bool(self.read(f'experiments/{self.experiment}')['state'] == 'done')
+        experiment = self.read(f'experiments/{self.experiment}')
+        assert experiment['state'] in ('running', 'scoring', 'done'), experiment['reason']
+        return bool(experiment['state'] == 'done')
 
 
 def killed_three_times(
@@ -94,7 +96,7 @@ def killed_three_times(
     return ended, answer
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_no_run_of_a_killed_experiment_is_repeated_or_lost(tmp_path: Path) -> None:
     sample = read_experiment(SAMPLE)
     _, answer = killed_three_times(Hemicycle(tmp_path), sample.experiment, sample.cases, each=6)

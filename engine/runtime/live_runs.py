@@ -11,7 +11,14 @@ from dataclasses import asdict
 from typing import Any, Unpack, cast
 
 from engine.configuration.catalog import Catalog
-from engine.errors import EngineError, EventRefused, JournalError, RunElsewhere, WorkspaceError
+from engine.errors import (
+    EngineError,
+    EventRefused,
+    JournalError,
+    RunElsewhere,
+    UnknownRun,
+    WorkspaceError,
+)
 from engine.journal.fold_reader import read_fold
 from engine.journal.projection import RunProjection
 from engine.journal.protocol import Journal
@@ -245,7 +252,12 @@ class LiveRuns:
                 if info.owner != self.owner and self._is_alive(info.owner):
                     return None
                 try:
+                    now = await self.journal.info(info.id)  # It may have ended here since it was listed.
+                    if now.status.ended or now.deleted or info.id in self.runs or info.id in self._starting:
+                        return None
                     await self._resume(info.id, {'paused': True} if paused else {})
+                except UnknownRun:  # It has been deleted meanwhile.
+                    return None
                 except Exception as error:  # A run that cannot continue must not hold up the others.
                     self.stranded[info.id] = describe_error(error)
                     return None

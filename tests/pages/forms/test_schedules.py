@@ -156,6 +156,7 @@ async def test_a_schedule_starts_an_earlier_experiment_again(opened, schedules, 
     sample = read_experiment(SAMPLE)
     await backend().datasets.save(sample.experiment.dataset, sample.cases)
     experiment = await backend().experiments.add(sample.experiment)
+    await backend().experiments.cancel(experiment.id)
     page = await opened()
     click(page, 'New schedule')
     await see(page, 'Starts', retries=20)
@@ -166,4 +167,3 @@ async def test_a_schedule_starts_an_earlier_experiment_again(opened, schedules, 
     (made,) = await schedules.list()
     assert (made.action, made.experiment.name, made.experiment.id) == (None, experiment.name, '')
     await page.should_see(f'Experiment: {experiment.name}')
-    await backend().experiments.cancel(experiment.id)

@@ -242,6 +242,36 @@ async def test_a_starting_run_is_not_recovered() -> None:
         assert 'recover' not in [step.event.name for step in await conductor.transitions(run)]
 
 
+class SlowToList(MemoryJournal):
+    def __init__(self) -> None:
+        super().__init__()
+        self.listed, self.answering = asyncio.Event(), asyncio.Event()
+
+    async def unfinished(self) -> list[RunInfo]:
+        found = await super().unfinished()
+        self.listed.set()
+        await self.answering.wait()
+        return found
+
+
+@pytest.mark.parametrize('is_deleted', [False, True])
+async def test_a_run_that_ends_while_runs_are_listed_is_not_recovered(is_deleted: bool) -> None:
+    journal, finish = SlowToList(), asyncio.Event()
+    async with make_conductor(journal, FakeModel(lambda request: finish)) as conductor:
+        run = (await conductor.start('two')).id
+        recovering = asyncio.create_task(conductor.recover())
+        await journal.listed.wait()
+        finish.set()
+        assert (await conductor.result(run)).status is Status.DONE
+        names = [step.event.name for step in await journal.transitions(run)]
+        if is_deleted:
+            await journal.delete(run)
+        journal.answering.set()
+        assert await recovering == [] and not conductor.can_control(run) and not conductor.stranded
+        if not is_deleted:
+            assert [step.event.name for step in await journal.transitions(run)] == names
+
+
 async def test_a_run_created_but_not_started_is_started() -> None:
     journal = MemoryJournal()
     run = await leave_behind(journal)

@@ -36,8 +36,9 @@ MAX_LINE = 16 << 20
 """Maximum bytes of a line; parsing can take about twenty times as much memory."""
 CHUNK_BYTES = 1 << 19
 """Maximum bytes of file content in one line."""
-LOCAL_FIELDS = frozenset({'owner', 'epoch', 'bytes', 'author', 'private', 'deleted'})
-"""Fields of a run's summary that describe how it is stored here, not the run itself."""
+LOCAL_FIELDS = frozenset({'owner', 'epoch', 'bytes', 'author', 'deleted'})
+"""Fields of a run's summary that describe how it is stored here, not the run itself. Whoever imports a run is
+its author, so that a private one is visible to them, and to nobody who could not see it before."""
 Id = Annotated[str, Field(pattern=r'^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$')]
 Digest = Annotated[str, Field(pattern=r'^[0-9a-f]{64}$')]
 

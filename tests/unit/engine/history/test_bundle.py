@@ -138,7 +138,7 @@ async def same(source: Conductor, destination: Conductor, run: RunId, copy: RunI
 
 async def test_nothing_is_lost(source: Conductor, destination: Conductor) -> None:
     run = await pipeline(source, title='A title', tags=('b', 'a'), seed=2**31 - 1)
-    await source.annotate(run, note='Two\nlines', starred=True, pinned=True)
+    await source.annotate(run, note='Two\nlines', starred=True, pinned=True, private=True)
     await source.write_note(run, 'A note', at=3)
     source.recordings.path(run).parent.mkdir(parents=True, exist_ok=True)
     source.recordings.path(run).write_text(json.dumps(TAKE) + '\n')

@@ -49,7 +49,7 @@ class Journal(Protocol):
         """Store a new run whose history starts as a copy of `info.parent` up to step `info.parent_at`."""
 
     async def import_runs(self, runs: Sequence[WholeRun], documents: Iterable[Entry] = ()) -> None:
-        """Store whole runs and entries that belong to them, all or none; none is visible before all are stored.
+        """Store whole runs and entries that belong to them, all or none; none is visible before all are.
 
         Args:
             runs: the runs.

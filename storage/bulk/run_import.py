@@ -1,10 +1,10 @@
-"""Imports whole runs with their entries: encoded into a separate database first, so that the transaction is short."""
+"""Imports whole runs: encoded into a separate database first, so that the transaction is short."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from tempfile import gettempdir
@@ -17,7 +17,7 @@ from engine.journal.protocol import WholeRun
 from engine.records import Transition
 from storage.codec import Codec
 from storage.sql.commands import check_new, insert_run, write_note
-from storage.sql.entries import write_entries
+from storage.sql.entries import check_versions, replace_entries
 from storage.sql.rows import STEP, STORED
 from storage.sqlite.file import translate_errors
 
@@ -73,7 +73,8 @@ class StagedRuns:
 
     def __call__(self, connection: Connection) -> None:
         """Validate, raise if invalid, then write: work for `Database.write`."""
-        self._write_entries(connection)
+        for entries in self._entries():
+            check_versions(connection, entries)
         seen = set()
         for run in self._runs:
             check_new(connection, run.info.id)
@@ -91,6 +92,8 @@ class StagedRuns:
             for note in run.notes:
                 write_note(replace(note, id=0, run=run.info.id))(connection)
             self._copy(connection, 'snapshot', STORED, number, key)
+        for entries in self._entries():
+            replace_entries(connection, entries)
 
     def _copy(self, connection: Connection, source: str, table: Table, number: int, key: int) -> None:
         """Write one run's rows."""
@@ -100,10 +103,11 @@ class StagedRuns:
         while rows := cursor.fetchmany(BATCH_ROWS):
             connection.execute(insert(table), [dict(zip(names, row, strict=True), run=key) for row in rows])
 
-    def _write_entries(self, connection: Connection) -> None:
-        cursor = self._rows.execute('SELECT json FROM entry')
+    def _entries(self) -> Iterator[list[Entry]]:
+        """Yield the entries, some at a time."""
+        cursor = self._rows.execute('SELECT json FROM entry ORDER BY rowid')
         while rows := cursor.fetchmany(BATCH_ROWS):
-            write_entries([Entry(**json.loads(text)) for (text,) in rows], ())(connection)
+            yield [Entry(**json.loads(text)) for (text,) in rows]
 
     def close(self) -> None:
         """Discard the rows."""

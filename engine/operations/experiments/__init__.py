@@ -12,7 +12,7 @@ from engine.operations.experiments.datasets import (
     export_json_lines,
     import_cases,
 )
-from engine.operations.experiments.files import SAMPLE, read_experiment
+from engine.operations.experiments.files.yaml_file import SAMPLE, read_experiment
 from engine.operations.experiments.library import DatasetInfo, UnknownDataset
 from engine.operations.experiments.marking import Agreement, Pairing
 from engine.operations.experiments.planning import TAG, Plan, change_between, launch_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,7 @@ from engine.operations.experiments.answer import find_answer
 from engine.operations.experiments.answer.path_records import PathAnswer
 from engine.operations.experiments.answer.records import Answer, TrendPoint
 from engine.operations.experiments.datasets import Case
+from engine.operations.experiments.files.bundle_export import BundleExport
 from engine.operations.experiments.host import Host
 from engine.operations.experiments.library import Library, UnknownDataset
 from engine.operations.experiments.marking import Agreement, Marking, Pairing
@@ -37,8 +38,17 @@ from engine.operations.experiments.planning import (
     Planner,
     changes_since,
     naming,
+    total,
 )
-from engine.operations.experiments.records import Cell, Experiment, Mark, ScorerSpec, State, UnknownExperiment
+from engine.operations.experiments.records import (
+    Cell,
+    CellPage,
+    Experiment,
+    Mark,
+    ScorerSpec,
+    State,
+    UnknownExperiment,
+)
 from engine.operations.experiments.runner import Runner, design_of, results_of
 from engine.operations.experiments.scorers import read_scorers, scorers_digest
 from engine.operations.experiments.store import ExperimentStore
@@ -51,18 +61,7 @@ LEASE_SECONDS = 20.0
 HEARTBEAT_SECONDS = 5.0
 ADOPTION_SECONDS = 2.0
 """Seconds between looks for experiments that nobody runs."""
-Seen = Callable[[Experiment], bool]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CellPage:
-    """The cells of an experiment that have changed since a cursor."""
-
-    cells: tuple[Cell, ...]
-    cursor: float
-    """Give it as `since` to get what changes afterwards."""
-    planned: int
-    """How many runs there are to be, of all variants together."""
+Seen = Callable[[Experiment | RunInfo], bool]
 
 
 class Experiments:
@@ -87,17 +86,18 @@ class Experiments:
         self.datasets = Library(host.journal.documents, host.catalog, host.clock)
         self._adoption = Adoption(host.journal.documents, host.clock)
         self._marking = Marking(host, self._store, self.datasets)
+        self._bundles = BundleExport(host, self._store, self.datasets)
         self._runners: dict[str, asyncio.Task[None]] = {}
         """The experiments that run in this process."""
         self._again: set[str] = set()
         """Those of them that somebody wants to go on, though they may just have ended."""
         self._closing = asyncio.Event()
-        self._seen: Seen = lambda experiment: True
+        self._seen: Seen = lambda record: True
         self._counts: dict[tuple[str, str, str], int] = {}
         """How many cases a split of a version of a dataset has."""
 
-    def seen_by(self, can_see: Callable[[Experiment], bool]) -> Experiments:
-        """Return the experiments of a person who may see these."""
+    def seen_by(self, can_see: Seen) -> Experiments:
+        """Return the experiments of a person who may see these, and these runs."""
         narrowed = object.__new__(Experiments)
         vars(narrowed).update(vars(self), _seen=can_see)
         return narrowed
@@ -131,11 +131,7 @@ class Experiments:
             cases=len(planner.cases),
             runs=runs,
             reused=reused,
-            bound=Bound(
-                calls=_total([bound.calls for bound in bounds], per_variant * share),
-                tokens=_total([bound.tokens for bound in bounds], per_variant * share),
-                dollars=_total([bound.dollars for bound in bounds], per_variant * share),
-            ),
+            bound=total(bounds, per_variant * share),
             changed=changed,
         )
 
@@ -191,6 +187,12 @@ class Experiments:
     async def regression(self, experiment: Experiment) -> str:
         """Return why an experiment that is done is a regression, in words; '' if it is none."""
         return await read_regression(self._store, experiment)
+
+    async def export(self, experiment: str, *, compressed: bool = True) -> AsyncIterator[bytes]:
+        """Export an experiment; see `BundleExport.export`. Raises `UnknownExperiment`."""
+        stored = await self.get(experiment)
+        async for piece in self._bundles.export(stored, can_see=self._seen, compressed=compressed):
+            yield piece
 
     async def pause(self, experiment: str) -> Experiment:
         """Start no more runs; those under way go on. Raises `UnknownExperiment`, `EventRefused`."""
@@ -490,9 +492,3 @@ class Experiments:
         finally:
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
-
-
-def _total(each: Sequence[float | None], times: float) -> float | None:
-    """Return the sum for all variants; None if one is not known."""
-    known = [amount for amount in each if amount is not None]
-    return sum(known) * times if len(known) == len(each) else None

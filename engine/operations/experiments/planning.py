@@ -251,6 +251,16 @@ def changes_since(before: Mapping[str, Mapping[str, str]], now: Planner) -> dict
     return changed
 
 
+def total(bounds: Sequence[Bound], times: float) -> Bound:
+    """Return so many times the sum; a figure is None if one of them is not known."""
+
+    def add(name: str) -> float | None:
+        amounts = [getattr(bound, name) for bound in bounds]
+        return None if None in amounts else sum(amounts) * times
+
+    return Bound(calls=add('calls'), tokens=add('tokens'), dollars=add('dollars'))
+
+
 @contextmanager
 def naming(field: str, unknown: type[EngineError]) -> Iterator[None]:
     """Say of something unknown which field of an experiment names it. Raises `InvalidInput`."""

@@ -1,4 +1,4 @@
-"""hemicycle experiment: variants of a workflow on the same cases: run, list, show, steer and score."""
+"""hemicycle experiment: variants of a workflow on the same cases: run, show, steer, score, export."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ from rich.progress import Progress
 from engine import Conductor, InvalidInput
 from engine.operations import ExperimentResult, result_of
 from engine.operations.experiments import SAMPLE, Experiment, read_experiment
-from ui.cli.conductors import open_conductor
+from ui.cli.conductors import open_conductor, open_reader
 from ui.cli.exit_codes import ExitCode
+from ui.cli.history.export import write_export
 from ui.cli.output.experiment_report import junit_of, plan_lines, result_lines
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
 from ui.cli.services.opening import find_named
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
+from ui.server.grace import exit_cleanly
+from ui.web.exports.formats import experiment_file_name
 
 EPILOG = """Examples:
 
@@ -35,6 +38,7 @@ hemicycle experiment show "A stricter reviewer"
 hemicycle experiment pause "A stricter reviewer"
 hemicycle experiment resume "A stricter reviewer"
 hemicycle experiment rescore "A stricter reviewer" --file stricter.yaml
+hemicycle experiment export "A stricter reviewer" -o stricter.jsonl.gz
 hemicycle experiment mark "A stricter reviewer" CELL --value 1 --comment "short and right"
 ```
 
@@ -235,6 +239,38 @@ def adopt(
             await conductor.experiments.adopt(experiment.id, variant)
 
     with_conductor(session, work)
+
+
+@with_session('database', 'files', 'server')
+@exit_cleanly()
+def export(
+    name: Name,
+    output: Annotated[
+        str,
+        typer.Option(
+            '--output',
+            '-o',
+            metavar='FILE',
+            help='The file to write; `-` is standard output. By default in this folder, named after it.',
+        ),
+    ] = '',
+    *,
+    session: Session,
+) -> None:
+    """Export an experiment as a bundle, for `hemicycle runs import` on another machine.
+
+    It has everything: dataset, runs, those of judges, scores and marks. Keys and other secrets known to this
+    machine are removed. One that is under way is exported as far as it is, and is cancelled elsewhere.
+    """
+
+    async def work() -> str:
+        async with open_reader(session, session.catalog) as conductor:
+            stored = await _find(conductor, name)
+            content = conductor.experiments.export(stored.id)
+            return await write_export(content, output, experiment_file_name(stored))
+
+    if written := asyncio.run(work()):
+        typer.echo(written)
 
 
 @with_session('database', 'server')

@@ -54,6 +54,21 @@ def test_an_experiment_is_planned_run_read_and_removed(hemicycle: Hemicycle, tmp
     reused = hemicycle('experiment', 'run', str(file), '--dry-run', '--after', 'Loaves')
     assert '0 runs, 2 taken over' in reused.stderr
     assert hemicycle('experiment', 'pause', 'Loaves').exit_code == 2  # It is over.
+    bundle = tmp_path / 'loaves.jsonl.gz'
+    exported = hemicycle('experiment', 'export', 'Loaves', '-o', str(bundle))
+    assert exported.stdout == f'{bundle}\n', exported.output
+    (tmp_path / 'other').mkdir()
+    other = Hemicycle(tmp_path / 'other')
+    imported = other('runs', 'import', str(bundle))
+    assert imported.stdout == (
+        'Dataset "Loaves" imported\nExperiment "Loaves" imported\n2 runs imported\n'
+    ), imported.output
+    again = json_lines(other('runs', 'import', str(bundle), '--json').stdout)
+    assert [(line['kind'], line['outcome']) for line in again] == [
+        ('dataset', 'known'), ('experiment', 'known'), ('run', 'known'), ('run', 'known'),
+    ]  # fmt: skip
+    shown = ('experiment', 'show', 'Loaves')
+    assert other(*shown).stdout == hemicycle(*shown).stdout
     assert hemicycle('experiment', 'remove', 'Loaves').exit_code == 0
     assert hemicycle('experiment', 'show', 'Loaves').exit_code == 2
 

@@ -1,6 +1,6 @@
 """Experiments: which variant of a workflow is better on a dataset, and whether that is true."""
 
-from engine.operations.experiments.adoption import LaunchDefault, NoLaunchDefault
+from engine.operations.experiments.adoption import AdoptionKind, AdoptionPlan, LaunchDefault, NoLaunchDefault
 from engine.operations.experiments.answer.path_records import PathAnswer, PlaceStats, PlaceUse
 from engine.operations.experiments.answer.records import Answer, TrendPoint, VariantComparison, VariantSummary
 from engine.operations.experiments.answer.words import figures, plain
@@ -35,6 +35,8 @@ __all__ = [
     'MAX_SCORERS',
     'MAX_VARIANTS',
     'SAMPLE',
+    'AdoptionKind',
+    'AdoptionPlan',
     'Agreement',
     'Answer',
     'Case',

@@ -20,7 +20,7 @@ from engine.errors import (
     UnknownPattern,
     UnknownRun,
 )
-from engine.operations.experiments.adoption import Adoption, LaunchDefault
+from engine.operations.experiments.adoption import Adoption, AdoptionKind, AdoptionPlan, LaunchDefault
 from engine.operations.experiments.answer import find_answer
 from engine.operations.experiments.answer.path_records import PathAnswer
 from engine.operations.experiments.answer.records import Answer, TrendPoint
@@ -85,7 +85,9 @@ class Experiments:
         self._host, self._check, self._bound, self._is_alive = host, check, bound, is_alive
         self._store = ExperimentStore(host.journal.documents)
         self.datasets = Library(host.journal.documents, host.catalog, host.clock)
-        self._adoption = Adoption(host.journal.documents, host.clock)
+        self._adoption = Adoption(
+            host.journal.documents, host.charts, host.catalog, self.datasets, host.clock
+        )
         self._marking = Marking(host, self._store, self.datasets)
         self._runners: dict[str, asyncio.Task[None]] = {}
         """The experiments that run in this process."""
@@ -272,24 +274,19 @@ class Experiments:
         seen = {item.id for item in await self.list()}
         return [item for item in await self._adoption.list() if item.experiment in seen]
 
-    async def adopt(self, experiment: str, variant: str) -> LaunchDefault:
-        """Make a variant what the launch form of its pattern starts from.
+    async def adoption(self, experiment: str, variant: str) -> AdoptionPlan:
+        """Return what making a variant a version of its chart would change. Raises as `adopt`."""
+        return await self._adoption.plan(await self.get(experiment), variant)
 
-        Raises:
-            UnknownExperiment
-            InvalidInput: there is no such variant, or it would change nothing.
-        """
-        adopted = await self.get(experiment)
-        try:
-            cases = await self.datasets.cases(adopted.dataset, adopted.version)
-        except UnknownDataset:
-            cases = []
-        given = set.intersection(*(set(case.parameters) for case in cases)) if cases else set()
-        return await self._adoption.adopt(adopted, variant, given)
+    async def adopt(
+        self, experiment: str, variant: str, *, kind: AdoptionKind = 'settings', base: str = ''
+    ) -> LaunchDefault:
+        """Make a variant the default of its pattern. Raises `UnknownExperiment`, and as `Adoption.adopt`."""
+        return await self._adoption.adopt(await self.get(experiment), variant, kind, base)
 
-    async def reset_default(self, pattern: str) -> None:
-        """Have the launch form of a pattern start from its own defaults again. Raises `NoLaunchDefault`."""
-        await self._adoption.remove(pattern)
+    async def reset_default(self, pattern: str, *, version: str = '') -> None:
+        """Take back that a variant is the default. Raises as `Adoption.remove`."""
+        await self._adoption.remove(pattern, version)
 
     async def agreement(self, experiment: str) -> Sequence[Agreement]:
         """Return how far each scorer agrees with people's marks. Raises `UnknownExperiment`."""

@@ -1,4 +1,4 @@
-"""Adoption: a person makes a variant the default of its pattern, as settings or as a version of its chart."""
+"""Adoption: a person makes a variant the default, as settings or as a version of its chart."""
 
 from engine.operations.experiments.adoption.adoption import Adoption
 from engine.operations.experiments.adoption.records import (

@@ -1,4 +1,4 @@
-"""Making a variant the default: as a version of its chart, after a look at the difference, or as settings."""
+"""Making a variant the default: as a version of its chart, with the difference, or as settings."""
 
 from __future__ import annotations
 

@@ -51,6 +51,8 @@ LEASE_SECONDS = 20.0
 HEARTBEAT_SECONDS = 5.0
 ADOPTION_SECONDS = 2.0
 """Seconds between looks for experiments that nobody runs."""
+NEW_AT_ONCE = 10
+"""How many of the newest experiments are read to find those that are new."""
 Seen = Callable[[Experiment], bool]
 
 
@@ -107,6 +109,15 @@ class Experiments:
     async def list(self) -> list[Experiment]:
         """Return all experiments, newest first."""
         return [item for item in await self._store.experiments.list(newest=True) if self._seen(item)]
+
+    async def created_after(self, moment: float) -> Sequence[Experiment]:
+        """Return the experiments made after a moment, newest first; reads hardly any others."""
+        limit = NEW_AT_ONCE
+        while True:
+            stored = await self._store.experiments.list(newest=True, limit=limit)
+            if len(stored) < limit or stored[-1].created <= moment:
+                return [item for item in stored if item.created > moment and self._seen(item)]
+            limit *= 10
 
     async def get(self, experiment: str) -> Experiment:
         """Return an experiment by its id. Raises `UnknownExperiment`."""

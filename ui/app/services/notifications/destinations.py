@@ -30,6 +30,7 @@ EventType = Literal[
     'run.budget_warned',
     'experiment.done',
     'experiment.regressed',
+    'schedule.not_started',
 ]
 EVENT_TYPES: tuple[EventType, ...] = get_args(EventType)
 ADDRESS = re.compile(r'[^@\s,;<>"]+@[^@\s,;<>"]+\.[^@\s,;<>"]+')
@@ -50,6 +51,7 @@ EVENTS = Label(
         'run.budget_warned': 'A budget is nearly or completely used',
         'experiment.done': 'An experiment is over',
         'experiment.regressed': 'An experiment scores worse than the last time, or than it may',
+        'schedule.not_started': 'A schedule cannot start what it should, or skips an experiment',
     },
 )
 

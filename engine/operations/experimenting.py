@@ -15,7 +15,7 @@ from engine.operations.experiments.answer.records import Answer, TrendPoint
 from engine.operations.experiments.datasets import MAX_CASES, Case, ImportedCases
 from engine.operations.experiments.experiments import CellPage
 from engine.operations.experiments.library import DatasetInfo
-from engine.operations.experiments.marking import Agreement, Pairing
+from engine.operations.experiments.marking import Agreement, Pairing, Unmarked
 from engine.operations.experiments.planning import Plan
 from engine.operations.experiments.records import Cell, Experiment, Mark, ScorerSpec
 from engine.operations.table import Role, operation
@@ -226,6 +226,10 @@ class Experimenting(Protocol):
     @operation(Role.VIEWER, 'GET experiments/{experiment}/unmarked', id='list_unmarked')
     async def to_mark(self, experiment: Id, limit: MaxMarks = 10) -> Sequence[Pairing]:
         """List runs that you have not marked yet, without saying which variants made them."""
+
+    @operation(Role.VIEWER, 'GET unmarked', id='count_unmarked')
+    async def unmarked(self) -> Sequence[Unmarked]:
+        """List the newest experiments with answers that you have not marked, and how many are left."""
 
     @operation(Role.VIEWER, 'GET experiments/{experiment}/agreement', id='get_agreement')
     async def agreement(self, experiment: Id) -> Sequence[Agreement]:

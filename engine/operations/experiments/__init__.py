@@ -14,7 +14,7 @@ from engine.operations.experiments.datasets import (
 )
 from engine.operations.experiments.files import SAMPLE, read_experiment
 from engine.operations.experiments.library import DatasetInfo, UnknownDataset
-from engine.operations.experiments.marking import Agreement, Pairing
+from engine.operations.experiments.marking import Agreement, Pairing, Unmarked
 from engine.operations.experiments.planning import Plan, change_between, launch_of
 from engine.operations.experiments.records import (
     MAX_SCORERS,
@@ -59,6 +59,7 @@ __all__ = [
     'TrendPoint',
     'UnknownDataset',
     'UnknownExperiment',
+    'Unmarked',
     'Variant',
     'VariantComparison',
     'VariantSummary',

@@ -27,7 +27,7 @@ from engine.operations.experiments.answer.records import Answer, TrendPoint
 from engine.operations.experiments.datasets import Case
 from engine.operations.experiments.host import Host
 from engine.operations.experiments.library import Library, UnknownDataset
-from engine.operations.experiments.marking import Agreement, Marking, Pairing
+from engine.operations.experiments.marking import Agreement, Marking, Pairing, Unmarked
 from engine.operations.experiments.outcomes import read_paths, read_regression, read_trend
 from engine.operations.experiments.planning import (
     MAX_PROBLEMS,
@@ -51,8 +51,6 @@ LEASE_SECONDS = 20.0
 HEARTBEAT_SECONDS = 5.0
 ADOPTION_SECONDS = 2.0
 """Seconds between looks for experiments that nobody runs."""
-NEW_AT_ONCE = 10
-"""How many of the newest experiments are read to find those that are new."""
 Seen = Callable[[Experiment], bool]
 
 
@@ -85,11 +83,9 @@ class Experiments:
         is_alive: Callable[[str], bool],
     ) -> None:
         self._host, self._check, self._bound, self._is_alive = host, check, bound, is_alive
-        self._store = ExperimentStore(host.journal.documents)
-        self.datasets = Library(host.journal.documents, host.catalog, host.clock)
-        self._adoption = Adoption(
-            host.journal.documents, host.charts, host.catalog, self.datasets, host.clock
-        )
+        documents = host.journal.documents
+        self._store, self.datasets = ExperimentStore(documents), Library(documents, host.catalog, host.clock)
+        self._adoption = Adoption(documents, host.charts, host.catalog, self.datasets, host.clock)
         self._marking = Marking(host, self._store, self.datasets)
         self._runners: dict[str, asyncio.Task[None]] = {}
         """The experiments that run in this process."""
@@ -106,18 +102,9 @@ class Experiments:
         vars(narrowed).update(vars(self), _seen=can_see)
         return narrowed
 
-    async def list(self) -> list[Experiment]:
-        """Return all experiments, newest first."""
-        return [item for item in await self._store.experiments.list(newest=True) if self._seen(item)]
-
-    async def created_after(self, moment: float) -> Sequence[Experiment]:
-        """Return the experiments made after a moment, newest first; reads hardly any others."""
-        limit = NEW_AT_ONCE
-        while True:
-            stored = await self._store.experiments.list(newest=True, limit=limit)
-            if len(stored) < limit or stored[-1].created <= moment:
-                return [item for item in stored if item.created > moment and self._seen(item)]
-            limit *= 10
+    async def list(self, *, after: float | None = None) -> list[Experiment]:
+        """Return all experiments, or those made after a moment, newest first."""
+        return [item for item in await self._store.newest(after) if self._seen(item)]
 
     async def get(self, experiment: str) -> Experiment:
         """Return an experiment by its id. Raises `UnknownExperiment`."""
@@ -279,6 +266,10 @@ class Experiments:
     async def to_mark(self, experiment: str, limit: int = 10) -> Sequence[Pairing]:
         """Return runs that the caller has not marked, without their variants. Raises `UnknownExperiment`."""
         return await self._marking.to_mark(await self.get(experiment), limit)
+
+    async def unmarked(self) -> Sequence[Unmarked]:
+        """Return the experiments with answers that the caller has not marked, newest first."""
+        return await self._marking.unmarked(self._seen)
 
     async def defaults(self) -> Sequence[LaunchDefault]:
         """Return the variants that are defaults, of experiments that may be seen."""

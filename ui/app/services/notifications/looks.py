@@ -19,21 +19,22 @@ class EndedExperiments:
 
     def __init__(self, conductor: LocalConductor) -> None:
         self._experiments = conductor.experiments
-        self._newest = 0.0
+        self._newest: float | None = None
         self._open: set[str] = set()
         self._settled: set[str] = set()
         """Those near the newest of whose end everybody has been notified."""
 
     async def find(self) -> list[Experiment]:
         """Return the experiments that are over and not settled; the first look reads all there are."""
-        recent = await self._experiments.created_after(self._newest - OVERLAP_SECONDS)
+        after = None if self._newest is None else self._newest - OVERLAP_SECONDS
+        recent = await self._experiments.list(after=after)
         known = {item.id: item for item in recent if item.id not in self._settled}
         for id in self._open - known.keys():
             try:
                 known[id] = await self._experiments.get(id)
             except UnknownExperiment:
                 continue
-        self._newest = max((item.created for item in recent), default=self._newest)
+        self._newest = recent[0].created if recent else self._newest
         self._settled &= {item.id for item in recent}
         self._open = set(known)
         return [item for item in known.values() if item.is_over]

@@ -57,7 +57,7 @@ class Datasets(Protocol):
     ) -> Sequence[Case]:
         """List the cases of a version of a dataset."""
 
-    @operation(Role.OPERATOR, 'POST datasets/{dataset}/versions', id='save_dataset')
+    @operation(Role.OPERATOR, 'POST datasets/{dataset}/versions', id='save_dataset', by_hand='upload_dataset')
     async def save(
         self,
         dataset: Id,

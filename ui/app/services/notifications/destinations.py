@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import re
-import secrets
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,13 +10,13 @@ from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from pydantic import Field, StrictBool, TypeAdapter, ValidationError
-from standardwebhooks import Webhook
 
 from engine import InvalidInput
 from engine.errors import EngineError
 from engine.host.clock import Clock
 from engine.journal import Documents, Store
 from engine.records import COMPUTED, HIDDEN, Instant, Label
+from ui.app.services.signing import new_signing_secret, secret_problem
 
 KIND = 'destination'
 Channel = Literal['webhook', 'slack', 'email']
@@ -106,11 +104,6 @@ class Destination:
 STORED = TypeAdapter(Destination)
 
 
-def new_signing_secret() -> str:
-    """Return a random secret to sign messages with: `whsec_` and 24 bytes in base64 (Standard Webhooks)."""
-    return f'whsec_{base64.b64encode(secrets.token_bytes(24)).decode()}'
-
-
 class Destinations:
     """Stores destinations as entries of a journal."""
 
@@ -175,16 +168,6 @@ def validate(destination: Destination) -> None:
         problems['secret'] = problem
     if problems:
         raise InvalidInput(problems)
-
-
-def secret_problem(secret: str) -> str:
-    """Return why webhooks cannot be signed with a secret, or ''. An empty secret requests a new one."""
-    try:
-        if secret:
-            Webhook(secret)
-    except Exception as error:  # the library has no common base class for its errors
-        return f'must be whsec_ and base64: {error}'
-    return ''
 
 
 def address_problem(channel: str, address: str) -> str:

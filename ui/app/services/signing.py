@@ -1,4 +1,4 @@
-"""Secrets that webhooks are signed with, those that are sent and those that arrive (Standard Webhooks)."""
+"""Secrets that sign webhooks, those that are sent and those that arrive (Standard Webhooks)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Experiments: which variant of a workflow is better on a dataset, and whether that is true."""
 
-from engine.operations.experiments.adoption import LaunchDefault, NoLaunchDefault
+from engine.operations.experiments.adoption import AdoptionKind, AdoptionPlan, LaunchDefault, NoLaunchDefault
 from engine.operations.experiments.answer.path_records import PathAnswer, PlaceStats, PlaceUse
 from engine.operations.experiments.answer.records import Answer, TrendPoint, VariantComparison, VariantSummary
 from engine.operations.experiments.answer.words import figures, plain
@@ -14,7 +14,7 @@ from engine.operations.experiments.datasets import (
 )
 from engine.operations.experiments.files.yaml_file import SAMPLE, read_experiment
 from engine.operations.experiments.library import DatasetInfo, UnknownDataset
-from engine.operations.experiments.marking import Agreement, Pairing
+from engine.operations.experiments.marking import Agreement, Pairing, Unmarked
 from engine.operations.experiments.planning import TAG, Plan, change_between, launch_of
 from engine.operations.experiments.records import (
     MAX_SCORERS,
@@ -36,6 +36,8 @@ __all__ = [
     'MAX_VARIANTS',
     'SAMPLE',
     'TAG',
+    'AdoptionKind',
+    'AdoptionPlan',
     'Agreement',
     'Answer',
     'Case',
@@ -58,6 +60,7 @@ __all__ = [
     'TrendPoint',
     'UnknownDataset',
     'UnknownExperiment',
+    'Unmarked',
     'Variant',
     'VariantComparison',
     'VariantSummary',

@@ -20,7 +20,7 @@ from engine.errors import (
     UnknownPattern,
     UnknownRun,
 )
-from engine.operations.experiments.adoption import Adoption, LaunchDefault
+from engine.operations.experiments.adoption import Adoption, AdoptionKind, AdoptionPlan, LaunchDefault
 from engine.operations.experiments.answer import find_answer
 from engine.operations.experiments.answer.path_records import PathAnswer
 from engine.operations.experiments.answer.records import Answer, TrendPoint
@@ -28,7 +28,7 @@ from engine.operations.experiments.datasets import Case
 from engine.operations.experiments.files.bundle_export import BundleExport
 from engine.operations.experiments.host import Host
 from engine.operations.experiments.library import Library, UnknownDataset
-from engine.operations.experiments.marking import Agreement, Marking, Pairing
+from engine.operations.experiments.marking import Agreement, Marking, Pairing, Unmarked
 from engine.operations.experiments.outcomes import read_paths, read_regression, read_trend
 from engine.operations.experiments.planning import (
     MAX_PROBLEMS,
@@ -82,9 +82,9 @@ class Experiments:
         is_alive: Callable[[str], bool],
     ) -> None:
         self._host, self._check, self._bound, self._is_alive = host, check, bound, is_alive
-        self._store = ExperimentStore(host.journal.documents)
-        self.datasets = Library(host.journal.documents, host.catalog, host.clock)
-        self._adoption = Adoption(host.journal.documents, host.clock)
+        documents = host.journal.documents
+        self._store, self.datasets = ExperimentStore(documents), Library(documents, host.catalog, host.clock)
+        self._adoption = Adoption(documents, host.charts, host.catalog, self.datasets, host.clock)
         self._marking = Marking(host, self._store, self.datasets)
         self._bundles = BundleExport(host, self._store, self.datasets)
         self._runners: dict[str, asyncio.Task[None]] = {}
@@ -102,9 +102,9 @@ class Experiments:
         vars(narrowed).update(vars(self), _seen=can_see)
         return narrowed
 
-    async def list(self, *, state: State | None = None) -> list[Experiment]:
-        """Return all experiments, or those in one state, newest first."""
-        stored = await self._store.experiments.list(newest=True, **({'state': state} if state else {}))
+    async def list(self, *, state: State | None = None, after: float | None = None) -> list[Experiment]:
+        """Return the experiments in a state, by default in any, newest first; or only those made after a moment."""
+        stored = await self._store.newest(after, **({'state': state} if state else {}))
         return [item for item in stored if self._seen(item)]
 
     async def get(self, experiment: str) -> Experiment:
@@ -270,29 +270,28 @@ class Experiments:
         """Return runs that the caller has not marked, without their variants. Raises `UnknownExperiment`."""
         return await self._marking.to_mark(await self.get(experiment), limit)
 
+    async def unmarked(self) -> Sequence[Unmarked]:
+        """Return the experiments with answers that the caller has not marked, newest first."""
+        return await self._marking.unmarked(self._seen)
+
     async def defaults(self) -> Sequence[LaunchDefault]:
         """Return the variants that are defaults, of experiments that may be seen."""
         seen = {item.id for item in await self.list()}
         return [item for item in await self._adoption.list() if item.experiment in seen]
 
-    async def adopt(self, experiment: str, variant: str) -> LaunchDefault:
-        """Make a variant what the launch form of its pattern starts from.
+    async def adoption(self, experiment: str, variant: str) -> AdoptionPlan:
+        """Return what making a variant a version of its chart would change. Raises as `adopt`."""
+        return await self._adoption.plan(await self.get(experiment), variant)
 
-        Raises:
-            UnknownExperiment
-            InvalidInput: there is no such variant, or it would change nothing.
-        """
-        adopted = await self.get(experiment)
-        try:
-            cases = await self.datasets.cases(adopted.dataset, adopted.version)
-        except UnknownDataset:
-            cases = []
-        given = set.intersection(*(set(case.parameters) for case in cases)) if cases else set()
-        return await self._adoption.adopt(adopted, variant, given)
+    async def adopt(
+        self, experiment: str, variant: str, *, kind: AdoptionKind = 'settings', base: str = ''
+    ) -> LaunchDefault:
+        """Make a variant the default of its pattern. Raises `UnknownExperiment`, and as `Adoption.adopt`."""
+        return await self._adoption.adopt(await self.get(experiment), variant, kind, base)
 
-    async def reset_default(self, pattern: str) -> None:
-        """Have the launch form of a pattern start from its own defaults again. Raises `NoLaunchDefault`."""
-        await self._adoption.remove(pattern)
+    async def reset_default(self, pattern: str, *, version: str = '') -> None:
+        """Take back that a variant is the default. Raises as `Adoption.remove`."""
+        await self._adoption.remove(pattern, version)
 
     async def agreement(self, experiment: str) -> Sequence[Agreement]:
         """Return how far each scorer agrees with people's marks. Raises `UnknownExperiment`."""

@@ -17,7 +17,7 @@ from engine.errors import EngineError, EntryChanged, InvalidInput
 from engine.host.clock import Clock
 from engine.journal.documents import Documents, Entry, EntryQuery
 from engine.journal.store import Columns, Store
-from engine.operations.experiments.datasets import MAX_CASES, Case, ImportedCases, import_cases
+from engine.operations.experiments.datasets import MAX_CASES, Case, ImportedCases, check_size, import_cases
 from engine.operations.experiments.records import MAX_CASE, digest_of
 from engine.records import COMPUTED, Instant, Label
 from engine.records.jsonable import refuse_nul
@@ -26,8 +26,6 @@ from engine.runtime.run_factory import ACTOR
 CASES_KIND = 'dataset-cases'
 """The kind of the entries that hold the cases of a version, `PER_ENTRY` in each."""
 PER_ENTRY = 100
-MAX_BYTES = 64 << 20
-"""Maximum size of the cases of a version, as JSON."""
 CASE_LIST: TypeAdapter[list[Case]] = TypeAdapter(list[Case])
 
 
@@ -221,6 +219,5 @@ def encode_cases(cases: Sequence[Case]) -> tuple[list[list[Any]], str]:
         raise InvalidInput(dict([*problems.items()][:20]))
     dumped = CASE_LIST.dump_python(list(cases), mode='json')
     refuse_nul({'cases': dumped})
-    if len(CASE_LIST.dump_json(list(cases))) > MAX_BYTES:
-        raise InvalidInput({'cases': f'are larger than {MAX_BYTES >> 20} MB'})
+    check_size(len(CASE_LIST.dump_json(list(cases))))
     return [dumped[at : at + PER_ENTRY] for at in range(0, len(dumped), PER_ENTRY)], digest_of(dumped)

@@ -3,7 +3,7 @@
 from engine.operations.experiments.adoption import LaunchDefault, NoLaunchDefault
 from engine.operations.experiments.answer.path_records import PathAnswer, PlaceStats, PlaceUse
 from engine.operations.experiments.answer.records import Answer, TrendPoint, VariantComparison, VariantSummary
-from engine.operations.experiments.answer.words import figures, plain
+from engine.operations.experiments.answer.words import figures, plain, quoted
 from engine.operations.experiments.datasets import (
     Case,
     ImportedCases,
@@ -68,6 +68,7 @@ __all__ = [
     'import_cases',
     'launch_of',
     'plain',
+    'quoted',
     'read_experiment',
     'read_scorers',
     'scorer',

@@ -38,7 +38,14 @@ from engine.operations.experiments.planning import (
     changes_since,
     naming,
 )
-from engine.operations.experiments.records import Cell, Experiment, Mark, ScorerSpec, UnknownExperiment
+from engine.operations.experiments.records import (
+    Cell,
+    Experiment,
+    ExperimentRefused,
+    Mark,
+    ScorerSpec,
+    UnknownExperiment,
+)
 from engine.operations.experiments.runner import Runner, design_of, results_of
 from engine.operations.experiments.scorers import read_scorers, scorers_digest
 from engine.operations.experiments.store import ExperimentStore
@@ -242,7 +249,7 @@ class Experiments:
         """Remove an experiment; its runs stay. Raises `UnknownExperiment`, `EventRefused`."""
         stored = await self.get(experiment)
         if not stored.is_over:
-            raise EventRefused(experiment, 'remove', f'it is {stored.state}: cancel it first')
+            raise ExperimentRefused(experiment, 'remove', f'it is {stored.state}: cancel it first')
         await self._store.remove(experiment)
 
     async def mark(
@@ -402,7 +409,7 @@ class Experiments:
 
         def change(stored: Experiment) -> Experiment:
             if stored.state not in states:
-                raise EventRefused(experiment, event, f'it is {stored.state}')
+                raise ExperimentRefused(experiment, event, f'it is {stored.state}')
             changed: Experiment = replace(edit(stored), **values)  # type: ignore[arg-type]
             return changed
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, StrictBool, with_config
 
-from engine.errors import EngineError
+from engine.errors import EngineError, EventRefused
 from engine.records import COMPUTED, Budget, Instant, Label, Launch, RunId, Status
 
 MAX_VARIANTS, MAX_SCORERS, MAX_REPEATS, MAX_AT_ONCE = 20, 20, 100, 100
@@ -28,6 +28,12 @@ class UnknownExperiment(EngineError):
 
     def __init__(self, experiment: str) -> None:
         super().__init__(f'there is no experiment {experiment!r}')
+
+
+class ExperimentRefused(EventRefused):
+    """The experiment does not accept that event at present."""
+
+    kind = 'experiment'
 
 
 @with_config(ConfigDict(extra='forbid'))

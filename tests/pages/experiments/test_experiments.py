@@ -22,7 +22,7 @@ def grid(pages: User) -> CellGrid:
 
 async def test_the_list_says_what_an_experiment_found(pages: User, over: Experiment) -> None:
     await pages.open('/experiments')
-    await see(pages, 'Loaves', 'Echo', 'Done', 'as it is, wrong, breaks', 'wrong is worse than as it is')
+    await see(pages, 'Loaves', 'Echo', 'Done', 'as it is, wrong, breaks', '“wrong” is worse than “as it is”')
 
 
 async def test_the_sample_is_started_with_one_click(pages: User) -> None:
@@ -39,7 +39,12 @@ async def test_an_unknown_experiment_is_reported(pages: User) -> None:
 async def test_the_page_says_which_variant_is_better_and_what_failed(pages: User, over: Experiment) -> None:
     await pages.open(f'/experiments/{over.id}')
     await see(
-        pages, 'wrong is worse than as it is by 1.0', 'Worse', 'answer = none', '8 of 8', 'Nothing to compare'
+        pages,
+        '“wrong” is worse than “as it is” by 1.0',
+        'Worse',
+        'answer = none',
+        '8 of 8',
+        'Nothing to compare',
     )
     await pages.should_not_see('Pause')
     assert grid(pages).total == 8
@@ -91,6 +96,6 @@ class TestViewer:
 
     async def test_sees_the_answer_and_may_not_delete(self, pages: User, over: Experiment) -> None:
         await pages.open(f'/experiments/{over.id}')
-        await see(pages, 'wrong is worse than as it is')
+        await see(pages, '“wrong” is worse than “as it is”')
         (delete,) = pages.find('Delete').elements
         assert delete.parent_slot.parent.props['data-refused'] == 'experiments.remove'

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 
 from engine.operations import ExperimentResult
-from engine.operations.experiments import Cell, Experiment, Plan
+from engine.operations.experiments import Cell, Experiment, Plan, quoted
 from engine.records import Status
 from ui.formatting.plain_text import strip_control
 from ui.formatting.usage import dollars
@@ -25,7 +25,7 @@ def plan_lines(experiment: Experiment, plan: Plan) -> Iterator[str]:
     cost = 'the cost has no bound' if bound.dollars is None else f'at most {dollars(bound.dollars)}'
     yield f'  {calls}; {cost}'
     for variant, parts in plan.changed.items():
-        yield f'  changed in {variant}: {", ".join(parts)}'
+        yield f'  changed in {quoted(variant)}: {", ".join(parts)}'
 
 
 def result_lines(result: ExperimentResult) -> Iterator[str]:

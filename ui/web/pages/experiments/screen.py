@@ -7,7 +7,7 @@ import time
 from nicegui import ui
 
 from engine import EngineError
-from engine.operations.experiments import Answer, Experiment, Variant
+from engine.operations.experiments import Answer, Experiment, Variant, quoted
 from ui.app.backend import Backend
 from ui.formatting.experiments.table import CellTable
 from ui.formatting.experiments.words import variant_words
@@ -116,7 +116,9 @@ class ExperimentScreen:
 
     async def _adopt(self, variant: Variant) -> None:
         text = f'The launch form then starts from: {variant_words(variant)}. Other ways to start do not.'
-        if not await confirm(f'Make {variant.name} the default?', text, yes='Make default', no='Cancel'):
+        if not await confirm(
+            f'Make {quoted(variant.name)} the default?', text, yes='Make default', no='Cancel'
+        ):
             return
         adopt = self._backend().experiments.adopt(self._experiment.id, variant.name)
         if await notify_errors(adopt) and self._answer:

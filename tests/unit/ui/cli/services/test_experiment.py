@@ -30,8 +30,8 @@ def test_the_sample_finds_the_better_variant_within_a_minute(hemicycle: Hemicycl
     result = hemicycle('experiment', 'run', 'sample', *options)
     assert time.monotonic() - began < 60
     assert result.exit_code == 1, result.output  # The first variant is right in one of eight cases.
-    assert 'stricter reviewer is better than as it is by 0.88' in result.stdout
-    assert 'stricter without revisions and as it is scored the same' in result.stdout
+    assert '“stricter reviewer” is better than “as it is” by 0.88' in result.stdout
+    assert '“stricter without revisions” and “as it is” scored the same' in result.stdout
     suites = {suite.get('name'): dict(suite.attrib) for suite in ET.parse(report).getroot()}
     assert suites['as it is'] | {'tests': '16', 'failures': '14'} == suites['as it is']
     assert suites['stricter without revisions']['failures'] == '0'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.operations.experiments import Experiment, Plan
+from engine.operations.experiments import Experiment, Plan, quoted
 from ui.formatting.experiments.words import size_words
 from ui.formatting.usage import dollars
 from ui.formatting.values import compact, count
@@ -35,5 +35,5 @@ def plan_sentences(plan: Plan, experiment: Experiment) -> list[str]:
     lines = [f'{count(plan.runs, "run")} to make ({size}).{reused}', use]
     for variant, parts in plan.changed.items():
         words = ', '.join(CHANGED.get(part, part) for part in parts)
-        lines.append(f'{variant} is run again, since this has changed: {words}.')
+        lines.append(f'{quoted(variant)} is run again, since this has changed: {words}.')
     return lines

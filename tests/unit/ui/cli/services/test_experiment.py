@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 
+from engine.operations.experiments import Experiment, ScorerSpec, Variant
+from engine.operations.experiments.records import State
+from engine.operations.experiments.store import ExperimentStore
+from engine.records import Launch
+from storage import open_journal
 from tests.support.cli import Hemicycle, json_lines
 
 QUICK = """
@@ -68,6 +74,41 @@ def test_the_newest_of_a_name_is_scheduled_and_its_file_says_what_it_must_reach(
     schedule = ('schedule', 'add', 'nightly', '--cron', '0 3 * * *', '--experiment', 'Loaves', '--json')
     (added,) = json_lines(hemicycle(*schedule).stdout)
     assert (added['experiment']['fail_under'], added['experiment']['id']) == (1, '')
+
+
+def test_of_several_of_a_name_the_newest_is_read_and_the_only_one_that_can_be_is_cancelled(
+    hemicycle: Hemicycle,
+) -> None:
+    asyncio.run(store(hemicycle, first='done', second='paused', third='cancelled'))
+    shown = hemicycle('experiment', 'show', 'Loaves')
+    assert (shown.exit_code, 'third) is cancelled' in shown.stdout) == (3, True), shown.output
+    assert shown.stderr == "3 experiments are called 'Loaves': this is the newest, third\n"
+    refused = hemicycle('experiment', 'pause', 'Loaves')
+    assert "experiment third does not accept 'pause' now: it is cancelled" in refused.stderr
+    assert hemicycle('experiment', 'cancel', 'Loaves').exit_code == 0
+    assert 'second  cancelled' in hemicycle('experiment', 'list').stdout
+    asyncio.run(store(hemicycle, fourth='paused', fifth='paused'))
+    for command, ids in (('cancel', 'fifth, fourth'), ('remove', 'third, second, first, fifth, fourth')):
+        several = hemicycle('experiment', command, 'Loaves')
+        assert several.exit_code == 2 and several.stderr.endswith(f'give the id: {ids}\n'), several.output
+
+
+async def store(hemicycle: Hemicycle, **states: State) -> None:
+    """Store experiments of one name, by id, each newer than the one before."""
+    journal = await open_journal(hemicycle.database)
+    for created, (id, state) in enumerate(states.items(), start=len(states)):
+        experiment = Experiment(
+            id=id,
+            name='Loaves',
+            dataset='loaves',
+            base=Launch(pattern='pipeline'),
+            variants=(Variant(name='as it is'),),
+            scorers=(ScorerSpec(name='right', kind='contains'),),
+            state=state,
+            created=float(created),
+        )
+        await ExperimentStore(journal.documents).experiments.write([experiment])
+    await journal.close()
 
 
 @pytest.mark.parametrize(

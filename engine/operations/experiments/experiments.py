@@ -3,41 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import uuid
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
 
-from engine.errors import (
-    EngineError,
-    EntryChanged,
-    EventRefused,
-    InvalidInput,
-    JournalError,
-    UnknownPattern,
-    UnknownRun,
-)
+from engine.errors import EventRefused, UnknownRun
 from engine.operations.experiments.adoption import Adoption, LaunchDefault
 from engine.operations.experiments.answer import find_answer
 from engine.operations.experiments.answer.path_records import PathAnswer
 from engine.operations.experiments.answer.records import Answer, TrendPoint
-from engine.operations.experiments.datasets import Case
-from engine.operations.experiments.host import Host
 from engine.operations.experiments.library import Library, UnknownDataset
 from engine.operations.experiments.marking import Agreement, Marking, Pairing
 from engine.operations.experiments.outcomes import read_paths, read_regression, read_trend
-from engine.operations.experiments.planning import (
-    MAX_PROBLEMS,
-    Bound,
-    Plan,
-    PlannedRun,
-    Planner,
-    changes_since,
-    naming,
-)
+from engine.operations.experiments.planning import Bound, Plan, Planner, naming
 from engine.operations.experiments.records import (
     Cell,
     Experiment,
@@ -46,18 +25,15 @@ from engine.operations.experiments.records import (
     ScorerSpec,
     UnknownExperiment,
 )
-from engine.operations.experiments.runner import Runner, design_of, results_of
+from engine.operations.experiments.running.drivers import Drivers
+from engine.operations.experiments.running.host import Host
+from engine.operations.experiments.running.preparing import Preparing
+from engine.operations.experiments.running.runner import design_of, results_of
 from engine.operations.experiments.scorers import read_scorers, scorers_digest
 from engine.operations.experiments.store import ExperimentStore
-from engine.records import Launch, RunInfo, Status
+from engine.records import Launch
 from engine.runtime.run_factory import ACTOR
 
-log = logging.getLogger('hemicycle')
-LEASE_SECONDS = 20.0
-"""How long a process is taken to run an experiment after its last sign of life."""
-HEARTBEAT_SECONDS = 5.0
-ADOPTION_SECONDS = 2.0
-"""Seconds between looks for experiments that nobody runs."""
 Seen = Callable[[Experiment], bool]
 
 
@@ -89,16 +65,14 @@ class Experiments:
         bound: Callable[[Launch], Awaitable[Bound]],
         is_alive: Callable[[str], bool],
     ) -> None:
-        self._host, self._check, self._bound, self._is_alive = host, check, bound, is_alive
+        self._host, self._bound = host, bound
         self._store = ExperimentStore(host.journal.documents)
         self.datasets = Library(host.journal.documents, host.catalog, host.clock)
         self._adoption = Adoption(host.journal.documents, host.clock)
         self._marking = Marking(host, self._store, self.datasets)
-        self._runners: dict[str, asyncio.Task[None]] = {}
-        """The experiments that run in this process."""
-        self._again: set[str] = set()
-        """Those of them that somebody wants to go on, though they may just have ended."""
-        self._closing = asyncio.Event()
+        self._preparing = Preparing(host, self._store, self.datasets, check)
+        self._drivers = Drivers(host, self._store, self.datasets, self._preparing, is_alive)
+        self.run, self.close = self._drivers.run, self._drivers.close
         self._seen: Seen = lambda experiment: True
         self._counts: dict[tuple[str, str, str], int] = {}
         """How many cases a split of a version of a dataset has."""
@@ -123,7 +97,7 @@ class Experiments:
     async def plan(self, experiment: Experiment) -> Plan:
         """Return what an experiment would do. Raises as `add`."""
         pinned, planner = await self._prepare(experiment)
-        reusable, changed = await self._reusable(pinned, planner)
+        reusable, changed = await self._preparing.reusable(pinned, planner)
 
         def count() -> int:
             return sum(reusable(planned) is not None for planned in planner.runs()) if pinned.after else 0
@@ -164,7 +138,7 @@ class Experiments:
             parts=await asyncio.to_thread(planner.parts),
         )
         await self._store.experiments.write([started])
-        await self._adopt(started)
+        await self._drivers.adopt(started)
         return started
 
     async def cells(self, experiment: str, since: float = 0.0) -> CellPage:
@@ -207,7 +181,7 @@ class Experiments:
         stored = await self.get(experiment)
         if stored.state == 'paused' or stored.is_over:
             stored = await self._steer(experiment, 'resume', {'paused'}, state='running')
-        await self._adopt(stored)
+        await self._drivers.adopt(stored)
         return stored
 
     async def cancel(self, experiment: str, reason: str = '') -> Experiment:
@@ -242,7 +216,7 @@ class Experiments:
             return replace(stored, scorers=chosen, digest=digest)
 
         scored = await self._steer(experiment, 'rescore', {'done', 'cancelled'}, edit, state='scoring')
-        await self._adopt(scored)
+        await self._drivers.adopt(scored)
         return scored
 
     async def remove(self, experiment: str) -> None:
@@ -302,89 +276,12 @@ class Experiments:
         """Return how far each scorer agrees with people's marks. Raises `UnknownExperiment`."""
         return await self._marking.agreement(await self.get(experiment))
 
-    async def run(self) -> None:
-        """Go on with all experiments that no process runs, until cancelled."""
-        while True:
-            try:
-                for state in ('running', 'scoring', 'paused'):
-                    for stored in await self._store.experiments.list(state=state):
-                        await self._adopt(stored)
-            except JournalError as error:
-                log.warning('experiments wait for the journal: %s', error)
-            await self._host.clock.sleep(ADOPTION_SECONDS)
-
-    async def close(self) -> None:
-        """Stop making runs; another process, or the next one, goes on."""
-        self._closing.set()
-        tasks = [*self._runners.values()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
     async def _prepare(self, experiment: Experiment) -> tuple[Experiment, Planner]:
-        """Check an experiment, and return it with the version of its dataset."""
-        read_scorers(experiment.scorers)
-        base = experiment.base.change({})
-        if experiment.budget:
-            experiment.budget.check()
-        with naming('dataset', UnknownDataset):
-            dataset = await self.datasets.get(experiment.dataset)
-            version = dataset.version(experiment.version)
-            pinned = replace(experiment, base=base, dataset=dataset.id, version=version.id)
-            cases = await self.datasets.cases(dataset.id, version.id, split=experiment.split)
-        with naming('base.pattern', UnknownPattern):
-            planner = Planner(pinned, cases, self._host.catalog)
-            await asyncio.to_thread(planner.check)
-        if pinned.recorded:
-            await self._check_recorded(cases)
-        for place, launch in enumerate(planner.sample_launches().values()):
-            try:
-                await self._check(launch)
-            except InvalidInput as error:
-                at = f'variants.{place}.change'
-                raise InvalidInput({f'{at}.{name}': text for name, text in error.problems.items()}) from None
+        pinned, planner = await self._preparing.prepare(experiment)
         if experiment.after:
             with naming('after', UnknownExperiment):
                 await self.get(experiment.after)
         return pinned, planner
-
-    async def _check_recorded(self, cases: Sequence[Case]) -> None:
-        """Check that cases were made from runs that everybody may see. Raises `InvalidInput`."""
-        problems: dict[str, str] = {}
-        for case in cases:
-            try:
-                private = bool(case.source) and (await self._host.info(case.source)).private
-            except UnknownRun as error:
-                problems[f'cases.{case.id}.source'] = str(error)
-                continue
-            if not case.source or private:
-                what = 'is private' if private else 'must be a run that was recorded'
-                problems[f'cases.{case.id}.source'] = what
-        if problems:
-            raise InvalidInput(dict([*problems.items()][:MAX_PROBLEMS]))
-
-    async def _reusable(
-        self, experiment: Experiment, planner: Planner
-    ) -> tuple[Callable[[PlannedRun], Cell | None], dict[str, tuple[str, ...]]]:
-        """Return what finds a run of an earlier experiment for a planned one, and what has changed since."""
-        if not experiment.after:
-            return lambda planned: None, {}
-        with suppress(UnknownExperiment):
-            before = await self._store.experiments.get(experiment.after)
-            earlier: dict[str, Cell] = {}
-            for cell in await self._store.cells.list(about=experiment.after, state='scored'):
-                if cell.status is Status.DONE and await self._is_there(cell):
-                    earlier[cell.print] = cell
-            changed = await asyncio.to_thread(changes_since, before.parts, planner)
-            return lambda planned: earlier.get(planned.cell.print), changed
-        return lambda planned: None, {}
-
-    async def _is_there(self, cell: Cell) -> bool:
-        try:
-            info: RunInfo = await self._host.info(cell.run)
-        except UnknownRun:
-            return False
-        return not info.deleted
 
     async def _count_cases(self, experiment: Experiment) -> int:
         key = (experiment.dataset, experiment.version, experiment.split)
@@ -414,88 +311,6 @@ class Experiments:
             return changed
 
         return await self._store.change(experiment, change)
-
-    async def _adopt(self, experiment: Experiment) -> None:
-        """Run an experiment in this process, unless it or another one does so already."""
-        if experiment.id in self._runners:
-            self._again.add(experiment.id)
-            return
-        if experiment.is_over or self._closing.is_set() or not await self._hold(experiment.id):
-            return
-        if experiment.id not in self._runners:
-            self._spawn(experiment.id, self._drive(experiment.id))
-
-    def _spawn(self, experiment: str, work: Coroutine[Any, Any, None]) -> None:
-        self._again.discard(experiment)
-        task = asyncio.create_task(work, name=f'experiment {experiment}')
-        self._runners[experiment] = task
-        task.add_done_callback(partial(self._forget, experiment))
-
-    def _forget(self, experiment: str, task: asyncio.Task[None]) -> None:
-        del self._runners[experiment]
-        if experiment in self._again and not self._closing.is_set():
-            self._spawn(experiment, self._drive_again(experiment))
-
-    async def _drive_again(self, experiment: str) -> None:
-        """Run an experiment that was wanted while it was being left, if there is anything left to do."""
-        with suppress(UnknownExperiment, JournalError):
-            stored = await self._store.experiments.get(experiment)
-            if not stored.is_over and await self._hold(experiment):
-                await self._drive(experiment)
-
-    async def _hold(self, experiment: str) -> bool:
-        now, owner = self._host.clock.now(), self._host.owner
-        return await self._store.take_lease(
-            experiment, owner, now, now + LEASE_SECONDS, is_dead=lambda other: not self._is_alive(other)
-        )
-
-    async def _still_holds(self, experiment: str) -> bool:
-        try:
-            return await self._hold(experiment)
-        except JournalError:  # Nobody else can take it while the journal is away.
-            return True
-
-    async def _drive(self, experiment: str) -> None:
-        """Run an experiment to its end, as long as this process holds it."""
-        try:
-            while True:
-                try:
-                    await self._run_once(experiment)
-                    return
-                except (UnknownExperiment, EventRefused):
-                    return  # It was removed, or this process is closing.
-                except JournalError as error:
-                    log.warning('experiment %s waits: %s', experiment, error)
-                    await self._host.clock.sleep(ADOPTION_SECONDS)
-                    if not await self._still_holds(experiment):
-                        return
-                except EngineError as error:
-                    now = self._host.clock.now()
-                    failed = partial(replace, state='failed', reason=str(error), ended=now)
-                    await self._store.change(experiment, failed)
-                    return
-        finally:
-            with suppress(JournalError):
-                await self._store.release_lease(experiment, self._host.owner)
-
-    async def _run_once(self, experiment: str) -> None:
-        stored = await self._store.experiments.get(experiment)
-        cases = await self.datasets.cases(stored.dataset, stored.version, split=stored.split)
-        planner = await asyncio.to_thread(Planner, stored, cases, self._host.catalog)
-        reusable, _ = await self._reusable(stored, planner)
-        runner = Runner(self._host, self._store, planner, reusable)
-        await self._while_held(experiment, asyncio.ensure_future(runner.run()))
-
-    async def _while_held(self, experiment: str, work: asyncio.Future[None]) -> None:
-        try:
-            while not work.done():
-                await asyncio.wait([work], timeout=HEARTBEAT_SECONDS)
-                if not work.done() and not await self._still_holds(experiment):
-                    raise EntryChanged('experiment-lease', experiment)
-            await work
-        finally:
-            work.cancel()
-            await asyncio.gather(work, return_exceptions=True)
 
 
 def _total(each: Sequence[float | None], times: float) -> float | None:

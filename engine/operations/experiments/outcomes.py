@@ -14,7 +14,7 @@ from engine.operations.experiments.answer.records import CellResult, Design, Mea
 from engine.operations.experiments.answer.trend import find_trend
 from engine.operations.experiments.answer.words import plain, quoted
 from engine.operations.experiments.records import Cell, Experiment
-from engine.operations.experiments.runner import results_of
+from engine.operations.experiments.running.runner import results_of
 from engine.operations.experiments.store import ExperimentStore
 
 NOW, LAST = 'now', 'before'

@@ -15,7 +15,7 @@ from engine.operations.experiments.datasets import (
 from engine.operations.experiments.files import SAMPLE, read_experiment
 from engine.operations.experiments.library import DatasetInfo, UnknownDataset
 from engine.operations.experiments.marking import Agreement, Pairing
-from engine.operations.experiments.planning import Plan, change_between, launch_of
+from engine.operations.experiments.planning import Amounts, Estimate, Plan, change_between, launch_of
 from engine.operations.experiments.records import (
     MAX_SCORERS,
     MAX_VARIANTS,
@@ -36,11 +36,13 @@ __all__ = [
     'MAX_VARIANTS',
     'SAMPLE',
     'Agreement',
+    'Amounts',
     'Answer',
     'Case',
     'Cell',
     'DatasetInfo',
     'Direction',
+    'Estimate',
     'Experiment',
     'ImportedCases',
     'LaunchDefault',

@@ -16,7 +16,7 @@ from engine.operations.experiments.answer.records import Answer, TrendPoint
 from engine.operations.experiments.library import Library, UnknownDataset
 from engine.operations.experiments.marking import Agreement, Marking, Pairing
 from engine.operations.experiments.outcomes import read_paths, read_regression, read_trend
-from engine.operations.experiments.planning import Bound, Plan, Planner, naming
+from engine.operations.experiments.planning import Plan, Planner, naming
 from engine.operations.experiments.records import (
     Cell,
     Experiment,
@@ -26,11 +26,13 @@ from engine.operations.experiments.records import (
     UnknownExperiment,
 )
 from engine.operations.experiments.running.drivers import Drivers
+from engine.operations.experiments.running.estimating import estimate, judges_of, loads_of
 from engine.operations.experiments.running.host import Host
 from engine.operations.experiments.running.preparing import Preparing
 from engine.operations.experiments.running.runner import design_of, results_of
 from engine.operations.experiments.scorers import read_scorers, scorers_digest
 from engine.operations.experiments.store import ExperimentStore
+from engine.operations.rehearsal import Cost
 from engine.records import Launch
 from engine.runtime.run_factory import ACTOR
 
@@ -54,7 +56,7 @@ class Experiments:
     Args:
         host: the conductor.
         check: checks a launch as if it was started. Raises `InvalidInput`, and what starting it may raise.
-        bound: returns what a run uses at most.
+        rehearse: returns what a run costs, by a rehearsal.
         is_alive: whether the process of that name is still alive; see `LocalConductor`.
     """
 
@@ -62,10 +64,10 @@ class Experiments:
         self,
         host: Host,
         check: Callable[[Launch], Awaitable[object]],
-        bound: Callable[[Launch], Awaitable[Bound]],
+        rehearse: Callable[[Launch], Awaitable[Cost]],
         is_alive: Callable[[str], bool],
     ) -> None:
-        self._host, self._bound = host, bound
+        self._host, self._rehearse = host, rehearse
         self._store = ExperimentStore(host.journal.documents)
         self.datasets = Library(host.journal.documents, host.catalog, host.clock)
         self._adoption = Adoption(host.journal.documents, host.clock)
@@ -104,18 +106,14 @@ class Experiments:
 
         reused = await asyncio.to_thread(count)
         per_variant = len(planner.cases) * pinned.repeats
-        bounds = [await self._bound(launch) for launch in planner.sample_launches().values()]
         runs = per_variant * len(pinned.variants) - reused
-        share = runs / (per_variant * len(pinned.variants))
+        judges = judges_of(planner)
         return Plan(
             cases=len(planner.cases),
             runs=runs,
             reused=reused,
-            bound=Bound(
-                calls=_total([bound.calls for bound in bounds], per_variant * share),
-                tokens=_total([bound.tokens for bound in bounds], per_variant * share),
-                dollars=_total([bound.dollars for bound in bounds], per_variant * share),
-            ),
+            judges=round(sum(times for _, times in judges)),
+            estimate=await estimate([*loads_of(planner, runs), *judges], self._rehearse, self._host.journal),
             changed=changed,
         )
 
@@ -311,9 +309,3 @@ class Experiments:
             return changed
 
         return await self._store.change(experiment, change)
-
-
-def _total(each: Sequence[float | None], times: float) -> float | None:
-    """Return the sum for all variants; None if one is not known."""
-    known = [amount for amount in each if amount is not None]
-    return sum(known) * times if len(known) == len(each) else None

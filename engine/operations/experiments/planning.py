@@ -32,12 +32,29 @@ MAX_SEED = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bound:
-    """What runs use at most; None where there is no bound, or none is known."""
+class Amounts:
+    """What runs use; None where there is no bound, or none is known."""
 
     calls: float | None = 0
     tokens: float | None = 0
     dollars: float | None = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What the runs to make use, those of judges included."""
+
+    least_calls: float = 0
+    """The fewest calls, if nothing fails."""
+    most: Amounts = Amounts()
+    """At worst: each run uses all its turns, attempts and rounds."""
+    usual: Amounts | None = None
+    """By the medians of earlier runs, of those patterns that have any; None if none has. Dollars are known by
+    earlier runs with the same models."""
+    earlier: int = 0
+    """How many earlier runs `usual` rests on."""
+    unknown: tuple[str, ...] = ()
+    """The patterns of which no run has ended yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +66,9 @@ class Plan:
     """Runs to make."""
     reused: int = 0
     """Runs that an earlier experiment has made, and nothing that decides them has changed."""
-    bound: Bound = Bound()
-    """What the runs to make use at most, without those of judges."""
+    judges: int = 0
+    """Runs of judges, at most: runs that fail are not judged."""
+    estimate: Estimate = Estimate()
     changed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By variant, what has changed since the earlier experiment: a field of the launch such as `models`, the
     `version` of the pattern, `cases`; `new` for a variant that it did not have."""

@@ -16,11 +16,12 @@ from engine.operations import ExperimentResult, result_of
 from engine.operations.experiments import SAMPLE, Experiment, read_experiment
 from ui.cli.conductors import open_conductor
 from ui.cli.exit_codes import ExitCode
-from ui.cli.output.experiment_report import junit_of, plan_lines, result_lines
+from ui.cli.output.experiment_report import junit_of, result_lines
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
 from ui.cli.services.opening import find_named
 from ui.cli.session import Session, with_session
+from ui.formatting.experiments.estimate import plan_sentences
 from ui.formatting.plain_text import strip_control
 
 EPILOG = """Examples:
@@ -89,7 +90,7 @@ def run(  # noqa: PLR0913  (the options)
         if read.cases:
             await conductor.datasets.save(experiment.dataset, read.cases)
         plan = await conductor.experiments.plan(experiment)
-        for line in plan_lines(experiment, plan):
+        for line in (f'{experiment.name}:', *plan_sentences(plan, experiment)):
             typer.echo(strip_control(line), err=True)
         if dry_run or not (yes or typer.confirm('Start it?', err=True)):
             return None

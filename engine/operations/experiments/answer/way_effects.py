@@ -182,5 +182,5 @@ def _say(effect: WayEffect) -> str:
     than = 'higher' if effect.difference > 0 else 'lower'
     cases = 'of the same cases' if effect.same_cases else 'of other cases, which may be why'
     runs = f'{counted(effect.runs, "run")} of {quoted(effect.variant)}'
-    way = f'that went {preposition} {effect.place}{often}'
-    return f'{runs} {way} scored {by} {than} ({low} to {high}) than {effect.others:,} others {cases}.'
+    course = f'that went {preposition} {effect.place}{often}'
+    return f'{runs} {course} scored {by} {than} ({low} to {high}) than {effect.others:,} others {cases}.'

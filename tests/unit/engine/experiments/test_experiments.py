@@ -69,8 +69,31 @@ async def test_every_case_is_run_by_every_variant_and_scored(conductor: LocalCon
 
 async def test_a_plan_says_what_is_run_before_anything_is(conductor: LocalConductor) -> None:
     plan = await conductor.experiments.plan(experiment(repeats=2))
-    assert (plan.cases, plan.runs, plan.reused, plan.bound.calls) == (8, 48, 0, 0)
+    assert (plan.cases, plan.runs, plan.reused, plan.estimate.most.calls) == (8, 48, 0, 0)
     assert (await conductor.runs()).total == 0 and await conductor.experiments.list() == []
+
+
+async def test_an_estimate_has_the_medians_of_earlier_runs_and_counts_judges(
+    conductor: LocalConductor,
+) -> None:
+    await conductor.datasets.save('tea', [Case(id='tea', parameters={'task': TASK})])
+    judged = experiment(
+        dataset='tea',
+        base=Launch(pattern='pipeline'),
+        variants=(
+            Variant(name='as it is'),
+            Variant(name='none', change={'parameters': {'max_iterations': 0}}),
+        ),
+        scorers=(ScorerSpec(name='good', kind='model', settings={'rubric': 'Short', 'compare': True}),),
+    )
+    before = await conductor.experiments.plan(judged)
+    assert (before.runs, before.judges) == (2, 1)
+    assert (before.estimate.usual, before.estimate.unknown) == (None, ('pipeline', 'judge'))
+    runs = [cell.run for cell in (await conductor.experiment(judged)).cells]
+    used = [(await conductor.info(run)).usage.calls for run in runs]
+    after = (await conductor.experiments.plan(judged)).estimate
+    assert (after.earlier, after.unknown) == (3, ()) and after.usual and after.usual.calls
+    assert after.least_calls <= after.usual.calls == sum(used) + 2 <= (after.most.calls or 0)
 
 
 @pytest.mark.parametrize(

@@ -51,14 +51,14 @@ def test_an_experiment_is_planned_run_read_and_removed(hemicycle: Hemicycle, tmp
     file = tmp_path / 'loaves.yaml'
     file.write_text(QUICK)
     planned = hemicycle('experiment', 'run', str(file), '--dry-run')
-    assert planned.exit_code == 0 and '1 case × 2 variants: 2 runs' in planned.stderr
+    assert planned.exit_code == 0 and '2 runs to make (1 case × 2 variants).' in planned.stderr
     assert hemicycle('experiment', 'list').stdout == 'there are no experiments\n'
     lines = json_lines(hemicycle('experiment', 'run', str(file), '--yes', '--pace', '0', '--json').stdout)
     assert {line['variant'] for line in lines[:2]} == {'as it is', 'two'} and 'comparisons' in lines[2]
     cell = lines[0]['id']
     assert hemicycle('experiment', 'mark', 'Loaves', cell, '--value', '1').exit_code == 0
     reused = hemicycle('experiment', 'run', str(file), '--dry-run', '--after', 'Loaves')
-    assert '0 runs, 2 taken over' in reused.stderr
+    assert '0 runs to make (1 case × 2 variants). 2 runs of the earlier' in reused.stderr
     assert hemicycle('experiment', 'pause', 'Loaves').exit_code == 2  # It is over.
     assert hemicycle('experiment', 'remove', 'Loaves').exit_code == 0
     assert hemicycle('experiment', 'show', 'Loaves').exit_code == 2

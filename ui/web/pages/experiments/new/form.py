@@ -12,6 +12,7 @@ from engine import EngineError, InvalidInput
 from engine.operations.experiments import Case, DatasetInfo, Experiment, Plan, ScorerSpec, Variant
 from engine.records import Launch
 from ui.app.backend import Backend
+from ui.formatting.experiments.estimate import plan_sentences
 from ui.formatting.values import capitalize, count
 from ui.web.components.debounce import create_page_task
 from ui.web.components.dialogs import confirm
@@ -20,7 +21,6 @@ from ui.web.components.forms.record_form import form_model
 from ui.web.components.theme import button, text_notice
 from ui.web.components.widgets import Box, CachedElement, NativeSelect, Text, label
 from ui.web.pages.experiments.datasets.import_dialog import ImportTable
-from ui.web.pages.experiments.new.estimate import plan_sentences
 from ui.web.pages.experiments.new.scorers import ScorerList
 from ui.web.pages.experiments.new.variants import VariantList
 from ui.web.pages.shared.launching.budget_limits import BudgetLimits, budget_values

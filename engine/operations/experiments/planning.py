@@ -16,7 +16,9 @@ from engine.operations.experiments.records import Cell, Experiment, Variant, cel
 from engine.records import Budget, Launch, RunId
 from engine.records.run_info import MAX_TAG, MAX_TAGS, MAX_TITLE
 
-MERGED: Final = ('parameters', 'models', 'effort', 'instructions', 'tools', 'stubs')
+BY_ROLE: Final = ('models', 'effort', 'instructions', 'tools', 'stubs')
+"""Fields of a launch that are given by role; None for a role takes back what the base gives."""
+MERGED: Final = ('parameters', *BY_ROLE)
 """Fields of a launch of which a variant gives only the entries that differ."""
 OWN: Final = {
     'title': 'the case, the variant and the repeat name its runs',
@@ -80,6 +82,8 @@ def launch_of(base: Launch, variant: Variant) -> Launch:
     for name in MERGED:
         if name in values and isinstance(values[name], Mapping):
             values[name] = {**getattr(base, name), **values[name]}
+        if name in values and name in BY_ROLE:
+            values[name] = {role: value for role, value in values[name].items() if value is not None}
     return base.change(values)
 
 
@@ -91,7 +95,9 @@ def change_between(base: Launch, launch: Launch) -> dict[str, Any]:
         if item.name in OWN or after == before:
             continue
         if item.name in MERGED:
+            gone = {role: None for role in before if role not in after} if item.name in BY_ROLE else {}
             after = {key: value for key, value in after.items() if key not in before or before[key] != value}
+            after |= gone
         if after != {}:
             change[item.name] = asdict(after) if isinstance(after, Budget) else after
     return change

@@ -44,7 +44,7 @@ class Variant:
     name: Annotated[Name, Label('Name')]
     change: Mapping[str, Any] = field(default_factory=dict)
     """Fields of the launch that differ from the base; of those given by name or role, such as `parameters`
-    and `models`, only the entries that differ."""
+    and `models`, only the entries that differ; None takes back what the base gives to a role."""
 
 
 @with_config(ConfigDict(extra='forbid'))

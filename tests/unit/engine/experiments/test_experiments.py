@@ -12,6 +12,7 @@ from engine import Budget, EngineError, EventRefused, InvalidInput, LocalConduct
 from engine.errors import JournalUnavailable
 from engine.journal import MemoryJournal
 from engine.operations.experiments.datasets import Case
+from engine.operations.experiments.planning import change_between, launch_of
 from engine.operations.experiments.records import Experiment, ScorerSpec, UnknownExperiment, Variant
 from engine.records import Launch, RunId, RunQuery, Status
 from tests.support.charts.echo import Echo
@@ -71,6 +72,14 @@ async def test_a_plan_says_what_is_run_before_anything_is(conductor: LocalConduc
     plan = await conductor.experiments.plan(experiment(repeats=2))
     assert (plan.cases, plan.runs, plan.reused, plan.estimate.most.calls) == (8, 48, 0, 0)
     assert (await conductor.runs()).total == 0 and await conductor.experiments.list() == []
+
+
+def test_a_variant_takes_back_what_the_base_gives_to_a_role() -> None:
+    base = Launch(pattern='echo', instructions={'writer': 'Be kind.'}, models={'': 'scripted'})
+    change = {'instructions': {'writer': None}, 'models': {'writer': 'scripted'}}
+    launch = launch_of(base, Variant(name='plain', change=change))
+    assert launch.instructions == {} and launch.models == {'': 'scripted', 'writer': 'scripted'}
+    assert change_between(base, launch) == change
 
 
 async def test_an_estimate_has_the_medians_of_earlier_runs_and_counts_judges(

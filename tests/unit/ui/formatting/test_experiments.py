@@ -24,7 +24,13 @@ from ui.formatting.experiments.estimate import plan_sentences
 from ui.formatting.experiments.paths import path_layer, path_lines, state_times
 from ui.formatting.experiments.pictures import Point, front, pareto
 from ui.formatting.experiments.table import DISAGREEMENT, SCORE, CellTable, figure
-from ui.formatting.experiments.words import progress_words, variant_words
+from ui.formatting.experiments.words import (
+    change_parts,
+    progress_words,
+    proposed_name,
+    variant_words,
+    without_part,
+)
 
 
 def cell(case: str, variant: str, value: float | None = None, *, repeat: int = 1, **more) -> Cell:
@@ -127,9 +133,31 @@ def test_an_estimate_says_what_is_usual_what_is_most_and_what_is_not_known() -> 
 def test_a_variant_is_named_by_its_change() -> None:
     change = {'parameters': {'max_rounds': 3}, 'models': {'': 'a/b'}, 'instructions': {'writer': 'Be short.'}}
     assert variant_words(Variant(name='x', change=change)) == (
-        'max rounds = 3, all: a/b, Writer: other instructions'
+        'max rounds = 3, all: a/b, Writer: “Be short.”'
     )
     assert variant_words(Variant(name='x')) == 'the base, unchanged'
+
+
+def test_the_parts_of_a_change_are_named_and_taken_back_one_by_one() -> None:
+    change = {
+        'instructions': {'writer': None},
+        'stubs': {'writer': ['Fine.', 'Good.'], 'reviewer': ['No.']},
+        'budget': {'tokens': 1_000, 'cost': 2.5, 'warn': 0.8},
+        'version': '',
+    }
+    parts = change_parts(change)
+    assert [part.words for part in parts] == [
+        'Writer: instructions of the pattern',
+        'Writer: 2 stubs',
+        'Reviewer: 1 stub',
+        'budget: 1,000 tokens, $2.50',
+        'version of today',
+    ]
+    assert without_part(change, parts[1])['stubs'] == {'reviewer': ['No.']}
+    left = change
+    for part in parts:
+        left = without_part(left, part)
+    assert left == {} and proposed_name(left, ['as it is']) == 'as it is (2)'
 
 
 @pytest.mark.parametrize(

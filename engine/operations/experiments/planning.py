@@ -95,9 +95,9 @@ def change_between(base: Launch, launch: Launch) -> dict[str, Any]:
         if item.name in OWN or after == before:
             continue
         if item.name in MERGED:
-            gone = {role: None for role in before if role not in after} if item.name in BY_ROLE else {}
+            taken_back = dict.fromkeys(before.keys() - after.keys()) if item.name in BY_ROLE else {}
             after = {key: value for key, value in after.items() if key not in before or before[key] != value}
-            after |= gone
+            after |= taken_back
         if after != {}:
             change[item.name] = asdict(after) if isinstance(after, Budget) else after
     return change

@@ -37,10 +37,10 @@ class VersionChoice:
         """Offer the versions of a pattern, and choose one."""
         self._pattern = pattern
         catalog = self._backend().catalog
-        kept = catalog.charts.kept().get(pattern, ()) if catalog.charts else ()
-        names = {each: version_name(catalog, pattern, each) for each in kept}
+        versions = catalog.charts.kept().get(pattern, ()) if catalog.charts else ()
+        names = {each: version_name(catalog, pattern, each) for each in versions}
         self._offer({**names, version: names.get(version, version)} if version else names, version)
-        if kept:
+        if versions:
             create_page_task(self._box, self._find_dates(pattern), 'dates of versions')
 
     def _offer(self, names: dict[str, str], version: str) -> None:

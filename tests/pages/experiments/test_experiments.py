@@ -9,7 +9,9 @@ from engine import LocalConductor
 from engine.operations import Role
 from engine.operations.experiments import Experiment, Variant
 from tests.pages.experiments.conftest import LOAVES
-from tests.support.pages.clicks import click, see
+from tests.support.harness import until
+from tests.support.pages.clicks import answer, click, control, labelled, see
+from ui.app.backend import Backend
 from ui.web.pages.experiments.cells import CellGrid
 
 
@@ -99,3 +101,18 @@ class TestViewer:
         await see(pages, '“wrong” is worse than “as it is”')
         (delete,) = pages.find('Delete').elements
         assert delete.parent_slot.parent.props['data-refused'] == 'experiments.remove'
+
+
+async def test_an_experiment_is_scheduled_from_its_page_which_then_says_so(
+    pages: User, backend: Backend, over: Experiment
+) -> None:
+    await pages.open(f'/schedules?experiment={over.id}')
+    await see(pages, 'New schedule')
+    await until(lambda: bool(labelled(pages, 'When')))
+    assert (control(pages, 'Name').value, control(pages, 'Starts').value) == (over.name, over.name)
+    answer(pages, 'Save')
+    await until(lambda: bool(labelled(pages, 'Run now: Loaves')))
+    (schedule,) = await backend.services.schedules.list()
+    assert schedule.experiment and schedule.experiment.name == over.name
+    await pages.open(f'/experiments/{over.id}')
+    await see(pages, 'Scheduled: Loaves, next', 'Schedule')

@@ -12,9 +12,9 @@ from typing import Any
 
 from engine.errors import EntryChanged, InvalidInput, UnknownRun
 from engine.operations.experiments.datasets import Case
-from engine.operations.experiments.host import Desk, Host
 from engine.operations.experiments.library import Library, UnknownDataset
 from engine.operations.experiments.records import Cell, Experiment, Mark, cell_id, digest_of, mark_id
+from engine.operations.experiments.running.host import Desk, Host
 from engine.operations.experiments.scorers import latest_marks, read_scorers, score_run
 from engine.operations.experiments.scorers.people import People
 from engine.operations.experiments.store import ExperimentStore

@@ -63,8 +63,9 @@ class ExperimentStore:
                 continue
 
     async def newest(self, after: float | None = None, **query: Any) -> list[Experiment]:
-        """Return the experiments that match a query, newest first; if only those made after a moment, it reads
-        hardly any others.
+        """Return the experiments that match a query, or those made after a moment, newest first.
+
+        For the latter, it reads hardly any others.
         """
         if after is None:
             return await self.experiments.list(newest=True, **query)

@@ -10,6 +10,7 @@ from engine.operations import Role
 from engine.operations.experiments import Experiment, Variant
 from tests.pages.experiments.conftest import LOAVES
 from tests.support.pages.clicks import click, see
+from ui.web.pages.experiments import screen
 from ui.web.pages.experiments.cells import CellGrid
 
 
@@ -71,6 +72,18 @@ async def test_an_experiment_under_way_is_followed_and_paused(pages: User, condu
     await see(pages, 'Paused', 'of 24 runs', 'Resume')
     click(pages, 'Resume')
     await see(pages, 'Done', 'Score again', retries=30)
+
+
+async def test_the_answer_of_an_experiment_that_is_over_does_not_wait(
+    pages: User, conductor: LocalConductor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(screen, 'ANSWER_REST', 1e9)  # the answer before took long
+    started = await conductor.experiments.add(replace(LOAVES, at_once=1))
+    await conductor.experiments.pause(started.id)
+    await pages.open(f'/experiments/{started.id}')
+    await see(pages, 'Nothing to compare')
+    click(pages, 'Resume')
+    await see(pages, 'wrong is worse than as it is', retries=30)
 
 
 async def test_the_diagram_says_where_variants_part(pages: User, conductor: LocalConductor) -> None:

@@ -40,8 +40,9 @@ class ExperimentScreen:
             experiment.repeats,
         )
         self._answer: Answer | None = None
-        self._answered_for, self._next_answer = -1.0, 0.0
-        self._busy = False
+        self._answered_for: tuple[float, str] | None = None
+        self._next_answer = 0.0
+        self._busy = self._is_answering = False
         self._head = ExperimentHead(backend, experiment, on_change=self.refresh)
         self._problem = CachedElement('ghost')
         self._progress = Progress()
@@ -72,8 +73,8 @@ class ExperimentScreen:
         self._busy = True
         try:
             experiments = self._backend().experiments
-            self._experiment = await experiments.get(self._experiment.id)
-            page = await experiments.cells(self._experiment.id, self._table.cursor)
+            experiment = await experiments.get(self._experiment.id)
+            page = await experiments.cells(experiment.id, self._table.cursor)
         except EngineError as error:
             self._show_problem(f'The experiment cannot be read: {error}. Retrying every second.')
             return
@@ -81,13 +82,19 @@ class ExperimentScreen:
             self._busy = False
         if self._panel.is_deleted:
             return
+        if experiment.scorers != self._experiment.scorers:
+            ui.navigate.reload()  # it is scored by others, which all tabs name
+            return
+        self._experiment = experiment
         self._show_problem('')
         changed = self._table.add(page.cells)
         self._head.show(self._experiment)
         self._progress.show(self._experiment, self._table, page.planned)
         self._cases.show(self._experiment, changed)
-        if self._table.cursor != self._answered_for and time.monotonic() >= self._next_answer:
-            self._answered_for, self._next_answer = self._table.cursor, float('inf')
+        stands = (self._table.cursor, experiment.state)  # an answer of a part is another once it is over
+        is_due = experiment.is_over or time.monotonic() >= self._next_answer
+        if stands != self._answered_for and is_due and not self._is_answering:
+            self._answered_for, self._is_answering = stands, True
             create_page_task(self._panel, self._find_answer(), 'answer of an experiment')
 
     async def _find_answer(self) -> None:
@@ -96,9 +103,10 @@ class ExperimentScreen:
             self._answer = await self._backend().experiments.answer(self._experiment.id)
         except EngineError as error:
             self._show_problem(f'The answer cannot be worked out: {error}. Retrying.')
-            self._answered_for = -1.0
+            self._answered_for = None
             return
         finally:
+            self._is_answering = False
             self._next_answer = time.monotonic() + ANSWER_REST * (time.monotonic() - begun)
         default = await self._default()
         if not self._panel.is_deleted:

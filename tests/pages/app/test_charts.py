@@ -122,10 +122,10 @@ async def test_the_diagram_changes_the_text_by_its_menus(pages, conductor):
     await until(lambda: 'reviewing' in next(iter(pages.find(kind=Diagram).elements)).props['states'])
     assert 'judging' not in text_of(pages).text
     open_menu(pages, 'edge', 'reviewing>writing')
-    click(pages, 'Change guard…')
-    await see(pages, 'is taken on done', retries=30)
+    click(pages, 'Change…')
+    await see(pages, 'Changes the transition out of reviewing', retries=30)
     enter(pages, 'Unless', 'is_spent')
-    answer(pages, 'Change guard')
+    answer(pages, 'Change transition')
     await until(lambda: 'unless: is_spent' in text_of(pages).text)
     open_menu(pages, 'state', 'reviewing')
     click(pages, 'Rename the role critic…')
@@ -133,6 +133,24 @@ async def test_the_diagram_changes_the_text_by_its_menus(pages, conductor):
     enter(pages, 'Name', 'judge')
     answer(pages, 'Rename')
     await until(lambda: 'agent: judge' in text_of(pages).text and 'critic:' not in text_of(pages).text)
+
+
+async def test_the_event_and_the_goal_of_a_transition_change_in_one_step(pages, conductor):
+    await conductor.charts.save('toast', TOAST)
+    await pages.open('/charts/toast')
+    await see(pages, 'No problems.', retries=30)
+    open_menu(pages, 'edge', 'judging>done')
+    await see(pages, 'Change… (on done if is_approved)', 'Change… (on done if is_spent)')
+    click(pages, 'Change… (on done if is_spent)')
+    await see(pages, 'Changes the transition out of judging', retries=30)
+    enter(pages, 'Event', 'expired')
+    enter(pages, 'To', 'failed')
+    answer(pages, 'Change transition')
+    changed = TOAST.replace(
+        '{on: done, from: judging, to: done, if: is_spent}',
+        '{on: expired, from: judging, to: failed, if: is_spent}',
+    )
+    await until(lambda: text_of(pages).text == changed)
 
 
 async def test_an_edit_that_is_impossible_is_refused_at_its_field(pages, conductor):

@@ -56,6 +56,7 @@ class SpendingPanel:
             paths = await self._backend().experiments.paths(self._experiment.id)
             trend = await self._backend().experiments.trend(self._experiment.id)
         except EngineError:
+            self._cursor = -1.0
             return  # the diagram says why
         if self._more.is_deleted or not self._more.clear_if_changed((paths, trend)):
             return

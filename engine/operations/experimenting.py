@@ -17,7 +17,7 @@ from engine.operations.experiments.experiments import CellPage
 from engine.operations.experiments.library import DatasetInfo
 from engine.operations.experiments.marking import Agreement, Pairing
 from engine.operations.experiments.planning import Plan
-from engine.operations.experiments.records import Cell, Experiment, Mark, ScorerSpec
+from engine.operations.experiments.records import MAX_CASE, Cell, Experiment, Mark, ScorerSpec
 from engine.operations.table import Role, operation
 
 if TYPE_CHECKING:
@@ -110,6 +110,7 @@ class Experimenting(Protocol):
         self,
         experiment: Id,
         since: Annotated[float, Field(description='The `cursor` of an earlier response.')] = 0.0,
+        case: Annotated[str, Field(max_length=MAX_CASE, description='Only the runs of this case.')] = '',
     ) -> CellPage:
         """List the runs of an experiment with their scores, or those that have changed since."""
 

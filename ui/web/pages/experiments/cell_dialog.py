@@ -7,7 +7,7 @@ from typing import cast
 
 from engine import EngineError
 from engine.operations.experiments import Cell, Experiment
-from engine.records import RunId, Status
+from engine.records import RunId, Status, clip
 from ui.app.backend import Backend
 from ui.formatting.experiments.words import score_words
 from ui.formatting.steps import duration, short_json
@@ -34,14 +34,14 @@ async def show_cell(
     backend: Backend, experiment: Experiment, case: str, variant: str, picked: Picked | None
 ) -> Picked | None:
     """Show the runs of a cell; return the one that is to be compared with `picked`, or with a later one."""
-    cells = await notify_errors(_cells(backend, experiment.id, case))
-    if cells is None:
+    page = await notify_errors(backend().experiments.cells(experiment.id, case=case))
+    if page is None:
         return None
     base = experiment.variants[0].name
-    others = {cell.repeat: cell for cell in cells if cell.variant == base and cell.run}
+    others = {cell.repeat: cell for cell in page.cells if cell.variant == base and cell.run}
     with dialog_frame(f'{case} · {variant}', 'wide') as dialog:
         await _draw_case(backend, experiment, case)
-        for cell in sorted(cells, key=lambda cell: cell.repeat):
+        for cell in sorted(page.cells, key=lambda cell: cell.repeat):
             if cell.variant != variant:
                 continue
             with Box('cell-run', 'section', aria_label=f'Repeat {cell.repeat}'):
@@ -67,11 +67,6 @@ async def show_cell(
     return cast(Picked | None, await await_answer(dialog))
 
 
-async def _cells(backend: Backend, experiment: str, case: str) -> list[Cell]:
-    page = await backend().experiments.cells(experiment)
-    return [cell for cell in page.cells if cell.case == case]
-
-
 async def _draw_case(backend: Backend, experiment: Experiment, case: str) -> None:
     """Draw the parameters of the case and what it expects, unless its dataset has been removed."""
     try:
@@ -89,7 +84,7 @@ async def _draw_case(backend: Backend, experiment: Experiment, case: str) -> Non
             with Box():
                 Text('dt', capitalize(name))
                 text = value if isinstance(value, str) else short_json(value, MAX_TEXT)
-                Text('dd', text[:MAX_TEXT], dir='auto')
+                Text('dd', clip(text, MAX_TEXT), dir='auto')
 
 
 def _draw_run(experiment: Experiment, cell: Cell) -> None:

@@ -18,8 +18,8 @@ from ui.web.components.theme import button, pill
 from ui.web.components.widgets import Box, Text, text_link
 from ui.web.routing import compare_path
 
-MAX_TEXT = 600
-"""Maximum number of characters shown of a value of the case."""
+MAX_TEXT, MAX_WORDS = 600, 40
+"""Maximum numbers of characters shown of a value of the case, and of a name on a button."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,8 @@ async def show_cell(
                             compare_path(other.run, cell.run), f'Compare with {base}', 'btn small', icon=''
                         )
                     repeat = f' · {cell.repeat}' if experiment.repeats > 1 else ''
-                    choice = Picked(run=cell.run, words=f'{case} · {variant}{repeat}')
+                    words = f'{clip(case, MAX_WORDS)} · {clip(variant, MAX_WORDS)}{repeat}'
+                    choice = Picked(run=cell.run, words=words)
                     if picked is None or picked.run == cell.run:
                         text = 'Compare with another…'
                     else:

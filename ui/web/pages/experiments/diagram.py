@@ -12,7 +12,6 @@ from ui.app.backend import Backend
 from ui.formatting.experiments.paths import PathLine, path_layer, path_lines
 from ui.formatting.values import percent
 from ui.web.components.diagram.many_runs import ManyRunsChart
-from ui.web.components.elements import draw_markdown
 from ui.web.components.theme import empty_state, text_notice
 from ui.web.components.widgets import Box, CachedElement, NativeSelect, Text, label, set_attributes
 
@@ -109,7 +108,9 @@ class PathsPanel:
                 self._draw_line(line)
             Text('h3', 'What runs scored that went a certain way')
             if effects:
-                draw_markdown('\n'.join(f'- {effect.text}' for effect in effects), 'What runs scored')
+                with Box('details-list', 'ul'):
+                    for effect in effects:
+                        Text('li', effect.text, dir='auto')
             else:
                 text = 'Nothing clear: runs that went different ways scored alike, or are too few.'
                 Text('p', text, 'muted')

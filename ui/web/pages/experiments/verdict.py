@@ -28,7 +28,7 @@ from ui.web.permission import is_permitted
 
 STANDINGS: Mapping[str, tuple[str, str, str]] = {
     'better': ('Better', 'done', 'up'),
-    'worse': ('Worse', 'failed', 'down'),
+    'worse': ('Worse', 'cancelled', 'down'),
     'unclear': ('No clear difference', 'cancelled', ''),
     'open': ('Not known yet', 'cancelled', ''),
     'nothing': ('Nothing to compare', 'cancelled', ''),

@@ -70,7 +70,7 @@ async def test_a_new_chart_begins_with_an_example_and_is_stored_when_it_is_saved
     await see(pages, 'Not saved', 'No problems.', retries=30)
     assert text_of(pages).text.startswith('chart: toast\n') and await conductor.charts.list() == []
     click(pages, 'Save')
-    await see(pages, 'Version 1', 'Saved', retries=30)
+    await see(pages, 'Version 1', 'Saved', 'Describe a change', retries=30)
     await pages.open('/charts')
     await see(pages, 'New chart', '4 states · version 1', retries=30)
 
@@ -198,6 +198,21 @@ async def test_a_save_over_somebody_elses_asks_first(pages, conductor):
     await see(pages, 'saved version 2 meanwhile', 'judging', 'now ends after 60 s', retries=50)
     answer(pages, 'Overwrite')
     await see(pages, 'Version 3', retries=30)
+    assert (await conductor.charts.get('toast')).text == mine
+
+
+async def test_a_chart_that_was_removed_meanwhile_is_saved_again(pages, conductor):
+    await conductor.charts.save('toast', TOAST)
+    await pages.open('/charts/toast')
+    await see(pages, 'No problems.', retries=30)
+    await conductor.charts.remove('toast')
+    mine = TOAST.replace('You judge texts.', 'You judge hard.')
+    type_text(pages, mine)
+    await see(pages, 'Unsaved changes', retries=30)
+    click(pages, 'Save')
+    await see(pages, 'It was removed meanwhile', retries=30)
+    answer(pages, 'Save')
+    await see(pages, 'Version 2', retries=30)
     assert (await conductor.charts.get('toast')).text == mine
 
 

@@ -9,7 +9,7 @@ from engine import LocalConductor
 from engine.operations import Role
 from engine.operations.experiments import Experiment, Variant
 from tests.pages.experiments.conftest import LOAVES
-from tests.support.pages.clicks import click, see
+from tests.support.pages.clicks import click, labelled, see
 from ui.web.pages.experiments import screen
 from ui.web.pages.experiments.cells import CellGrid
 
@@ -53,6 +53,19 @@ async def test_the_table_has_a_row_for_each_case_with_failures_apart(pages: User
     (case, best, wrong, broken) = grid(pages).props['first'][0]
     assert case.startswith('case') and best[0] == '1' and wrong[:3] == ['0', '\N{MINUS SIGN}1', 'down']
     assert broken[0] == '' and broken[5] == [['failed', 'Failed']]
+
+
+async def test_the_head_of_the_table_has_the_means_of_the_scorer_chosen(
+    pages: User, over: Experiment
+) -> None:
+    await pages.open(f'/experiments/{over.id}')
+    click(pages, 'Cases')
+    await see(pages, '8 cases', 'wrong is worse than as it is')
+    assert [note for *_, note in grid(pages).props['columns']] == ['', 'mean 1', 'mean 0', '']
+    (scorer,) = labelled(pages, 'Scores by')
+    with pages.client:
+        scorer.set_value('status')
+    assert [note for *_, note in grid(pages).props['columns']] == ['', 'mean 1', 'mean 1', 'mean 0']
 
 
 async def test_a_cell_opens_the_runs_with_their_scores(pages: User, over: Experiment) -> None:

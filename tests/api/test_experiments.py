@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from engine import Conductor, LocalConductor
-from engine.errors import NotAllowed
+from engine.errors import InvalidInput, NotAllowed
 from engine.operations import Role
 from engine.operations.experiments import Case, Experiment, ScorerSpec, UnknownExperiment, Variant
 from engine.records import Launch
@@ -55,6 +55,9 @@ async def test_a_client_runs_an_experiment_on_a_server(conductor: LocalConductor
         assert [cell.scores['liked'].value for cell in page.cells] == [1]
         with pytest.raises(UnknownExperiment):
             await client.experiments.get('nobody')
+        for door in (client, conductor):
+            with pytest.raises(InvalidInput, match='slash'):
+                await door.datasets.save('half/half', CASES)
     assert (await conductor.experiments.get(key)).name == 'Echoes'
 
 

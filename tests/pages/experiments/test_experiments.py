@@ -10,6 +10,7 @@ from engine.operations import Role
 from engine.operations.experiments import Experiment, Variant
 from tests.pages.experiments.conftest import LOAVES
 from tests.support.pages.clicks import click, labelled, see
+from ui.web.components.elements import Diagram
 from ui.web.pages.experiments import screen
 from ui.web.pages.experiments.cells import CellGrid
 
@@ -108,6 +109,20 @@ async def test_the_diagram_says_where_variants_part(pages: User, conductor: Loca
     await see(pages, 'Where they part most', '100% apart', 'A never · B 100% of runs', retries=30)
     click(pages, 'Cost & time')
     await see(pages, 'Worth choosing between', retries=20)
+
+
+async def test_an_experiment_with_one_variant_says_what_it_scored_and_where_its_runs_went(
+    pages: User, conductor: LocalConductor
+) -> None:
+    over = (await conductor.experiment(replace(LOAVES, variants=LOAVES.variants[:1]))).experiment
+    await pages.open(f'/experiments/{over.id}')
+    await see(pages, 'as it is: right 1 on 8 cases.', 'The only variant')
+    click(pages, 'Diagram')
+    await see(pages, 'What runs scored that went a certain way', retries=30)
+    (diagram,) = pages.find(kind=Diagram).elements
+    badges = {mark.get('badge') for mark in diagram.props['overlays']['paths']['states'].values()}
+    assert badges == {'1\N{MULTIPLICATION SIGN}'}
+    await pages.should_not_see('Where they part most')
 
 
 class TestViewer:

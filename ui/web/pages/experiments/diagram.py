@@ -24,7 +24,7 @@ LEGEND = (
 
 
 class PathsPanel:
-    """One diagram with the ways of two variants, the places where they part, and what runs scored there."""
+    """One diagram with the ways of two variants, or of the only one, where they part, and what runs scored."""
 
     def __init__(
         self, backend: Backend, experiment: Experiment, sample_runs: Callable[[], Iterable[RunId]]
@@ -34,28 +34,31 @@ class PathsPanel:
         self._answer: PathAnswer | None = None
         self._shape: Shape | None = None
         self._cursor = -1.0
-        self._base, *self._others = [variant.name for variant in experiment.variants]
+        self._base, *others = [variant.name for variant in experiment.variants]
+        self._has_two = bool(others)
+        others = others or [self._base]
         with Box('cells-tools'):
-            others = {name: name for name in self._others}
-            with Box('paths-choice'):
+            with Box('paths-choice') as choice:
                 self._variant = NativeSelect(
-                    others or {'': ''}, value=next(iter(others), ''), on_change=self._show_paths
+                    {name: name for name in others}, value=others[0], on_change=self._show_paths
                 )
                 label(f'A is {self._base}; B is', self._variant, 'small').move(target_index=0)
+            choice.set_visibility(self._has_two)
             Box('grow', 'span')
             tools = Box('heat-tools')
-        with Box('legend'):
+        with Box('legend') as legend:
             for kind, words in LEGEND:
                 with Box(f'legend-item {kind}', 'span'):
                     Box(tag='i', aria_hidden='true')
                     Text('span', words)
+        legend.set_visibility(self._has_two)
         with Box('paths-body'):
             body = Box('paths-chart')
             with Box('paths-side'):
                 self._lines = CachedElement('ghost', data_redrawn=True)
         self._problem = CachedElement('ghost')
         self._chart = ManyRunsChart(
-            'Ways of two variants through',
+            'Ways of its runs through',
             tools=tools,
             body=body,
             on_fold=self._draw,
@@ -63,7 +66,7 @@ class PathsPanel:
 
     async def show(self, cursor: float) -> None:
         """Show where the runs went that have ended; `cursor` says what has changed."""
-        if cursor == self._cursor or not self._others:
+        if cursor == self._cursor:
             return
         self._cursor = cursor
         try:
@@ -101,8 +104,9 @@ class PathsPanel:
         if not self._lines.clear_if_changed((lines, effects)):
             return
         with self._lines:
-            Text('h3', 'Where they part most')
-            if not lines:
+            if self._has_two:
+                Text('h3', 'Where they part most')
+            if self._has_two and not lines:
                 Text('p', 'Nowhere: all runs of both went the same way.', 'muted')
             for line in lines:
                 self._draw_line(line)

@@ -96,7 +96,8 @@ class SpendingPanel:
                 for name, score, spent in known
             ]
             ui.html(pareto(points, measure=spec.name, unit=self._unit.value), sanitize=False)
-            Text('p', _say(best, word), 'small')
+            if len(self._answer.variants) > 1:
+                Text('p', _say(best, word), 'small')
             if missing := len(self._answer.variants) - len(known):
                 Text(
                     'p',

@@ -24,7 +24,7 @@ LEGEND = (
 
 
 class PathsPanel:
-    """One diagram with the ways of two variants, or of the only one, where they part, and what runs scored."""
+    """One diagram with the ways of two variants, or of the only one; where they part; scores by way."""
 
     def __init__(
         self, backend: Backend, experiment: Experiment, sample_runs: Callable[[], Iterable[RunId]]

@@ -51,7 +51,9 @@ async def test_the_table_has_a_row_for_each_case_with_failures_apart(pages: User
     await pages.open(f'/experiments/{over.id}')
     click(pages, 'Cases')
     await see(pages, '8 cases')
-    (case, best, wrong, broken) = grid(pages).props['first'][0]
+    rows = grid(pages).props['first']
+    assert [row[0] for row in rows] == [f'case {n}' for n in range(8)]
+    (case, best, wrong, broken) = rows[0]
     assert case.startswith('case') and best[0] == '1' and wrong[:3] == ['0', '\N{MINUS SIGN}1', 'down']
     assert broken[0] == '' and broken[5] == [['failed', 'Failed']]
 

@@ -58,6 +58,10 @@ def test_filters_tell_failed_runs_and_unscored_ones_from_low_scores(table: CellT
     assert table.order(show='unscored') == ['unread']
     assert table.order(show='worse') == table.order(show='differ') == ['lost']
     assert table.order(text='LIK') == ['alike']
+    table.places = {'unread': 0, 'broken': 1, 'lost': 2}
+    assert table.order() == ['unread', 'broken', 'lost', 'alike'], (
+        'as in the dataset; what is unknown is last'
+    )
 
 
 def test_a_row_has_the_score_its_gain_and_what_is_no_score(table: CellTable) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable
 
 from engine import EngineError
@@ -33,7 +34,7 @@ class PathsPanel:
         self._backend, self._experiment, self._sample_runs = backend, experiment, sample_runs
         self._answer: PathAnswer | None = None
         self._shape: Shape | None = None
-        self._cursor = -1.0
+        self._cursor, self._reading = -1.0, asyncio.Lock()
         self._base, *others = [variant.name for variant in experiment.variants]
         self._has_two = bool(others)
         others = others or [self._base]
@@ -56,6 +57,8 @@ class PathsPanel:
             body = Box('paths-chart')
             with Box('paths-side'):
                 self._lines = CachedElement('ghost', data_redrawn=True)
+                with self._lines:
+                    Text('p', 'Reading where the runs went…', 'muted', role='status')
         self._problem = CachedElement('ghost')
         self._chart = ManyRunsChart(
             'Ways of its runs through',
@@ -66,14 +69,18 @@ class PathsPanel:
 
     async def show(self, cursor: float) -> None:
         """Show where the runs went that have ended; `cursor` says what has changed."""
-        if cursor == self._cursor:
-            return
+        async with self._reading:  # one after the other, so that the newest is shown last
+            if cursor != self._cursor:
+                await self._read(cursor)
+
+    async def _read(self, cursor: float) -> None:
         self._cursor = cursor
         try:
             self._answer = await self._backend().experiments.paths(self._experiment.id)
             shapes = [await self._backend().shape(run) for run in self._sample_runs()]
         except EngineError as error:
             self._cursor = -1.0
+            self._lines.clear_if_changed('unread')
             if self._problem.clear_if_changed(str(error)):
                 with self._problem:
                     text_notice('fail', 'error', f'The paths cannot be read: {error}.')

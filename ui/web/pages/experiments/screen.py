@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
+from contextlib import suppress
 
 from nicegui import ui
 
@@ -62,6 +64,9 @@ class ExperimentScreen:
 
     async def load(self) -> None:
         """Read the runs there are, and follow the others."""
+        with suppress(EngineError):  # its dataset may have been removed
+            cases = await self._backend().datasets.cases(self._experiment.dataset, self._experiment.version)
+            self._table.places = {case.id: place for place, case in enumerate(cases)}
         await self.refresh()
         with self._panel:
             ui.timer(POLL_SECONDS, self.refresh, immediate=False)
@@ -98,7 +103,13 @@ class ExperimentScreen:
             create_page_task(self._panel, self._find_answer(), 'answer of an experiment')
 
     async def _find_answer(self) -> None:
-        begun = time.monotonic()
+        begun, self._next_answer = time.monotonic(), math.inf
+        try:
+            await self._show_answer()
+        finally:  # what the open tab reads counts, too
+            self._next_answer = time.monotonic() + ANSWER_REST * (time.monotonic() - begun)
+
+    async def _show_answer(self) -> None:
         try:
             self._answer = await self._backend().experiments.answer(self._experiment.id)
         except EngineError as error:
@@ -107,7 +118,6 @@ class ExperimentScreen:
             return
         finally:
             self._is_answering = False
-            self._next_answer = time.monotonic() + ANSWER_REST * (time.monotonic() - begun)
         default = await self._default()
         if not self._panel.is_deleted:
             self._verdict.show(self._experiment, self._answer, default)

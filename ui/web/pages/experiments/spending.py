@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 
 from nicegui import ui
@@ -37,7 +38,7 @@ class SpendingPanel:
         self._backend, self._experiment = backend, experiment
         self._answer: Answer | None = None
         self._chosen = ''
-        self._cursor = -1.0
+        self._cursor, self._reading = -1.0, asyncio.Lock()
         with Box('experiment-tab'):
             with Box('cells-tools plain'):
                 self._unit = NativeSelect(
@@ -49,8 +50,11 @@ class SpendingPanel:
 
     async def load(self, cursor: float) -> None:
         """Show the time in each state, and the trend over versions; `cursor` says what has changed."""
-        if cursor == self._cursor:
-            return
+        async with self._reading:
+            if cursor != self._cursor:
+                await self._read(cursor)
+
+    async def _read(self, cursor: float) -> None:
         self._cursor = cursor
         try:
             paths = await self._backend().experiments.paths(self._experiment.id)

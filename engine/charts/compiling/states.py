@@ -17,6 +17,7 @@ from engine.charts.compiling.templates import is_template
 from engine.charts.format import Edge, State
 from engine.charts.reading import Place
 from engine.errors import PatternError
+from engine.records.shape import suggest
 from engine.statechart.expressions.compiler import Part
 from engine.statechart.expressions.expression import Expression, compute
 from engine.statechart.expressions.values import require_list
@@ -241,7 +242,7 @@ class StateCompiler:
             if names is not None and name not in names and name not in ('*', '='):
                 note(
                     (*path, 'to' if name == edge.to else 'from'),
-                    f'there is no state {name!r}; available: {", ".join(sorted(names))}',
+                    f'there is no state {name!r}; {suggest(name, sorted(names))}',
                 )
         if edge.on in RESERVED_TRIGGERS:
             listed = ', '.join(sorted(RESERVED_TRIGGERS))

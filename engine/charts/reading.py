@@ -25,8 +25,8 @@ IN_BRACES = ' (within braces, put a text with brackets, braces, commas or colons
 Place = Sequence[str | int]
 
 
-class _Loader(QuickLoader):  # type: ignore[misc]
-    """Takes plain words as YAML 1.2 does: `on`, `yes` and dates are texts."""
+class ChartLoader(QuickLoader):  # type: ignore[misc]
+    """The loader of chart files: takes plain words as YAML 1.2 does: `on`, `yes` and dates are texts."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012
 
@@ -38,7 +38,7 @@ for _tag, _form, _first in (
     ('null', 'null|~|', 'n~\0'),
 ):
     first = ['' if letter == '\0' else letter for letter in _first]
-    _Loader.add_implicit_resolver(f'tag:yaml.org,2002:{_tag}', re.compile(f'(?:{_form})$'), first)
+    ChartLoader.add_implicit_resolver(f'tag:yaml.org,2002:{_tag}', re.compile(f'(?:{_form})$'), first)
 
 
 class Problems:
@@ -131,7 +131,7 @@ def read_chart(text: str, problems: Problems) -> tuple[Tree, dict[str, Any]]:
         for line, problem in check_structure(text, MAX_DEPTH):
             problems.add(line, problem)
             problems.stop_if_any()
-        loader = _Loader(text)
+        loader = ChartLoader(text)
         try:
             root = loader.get_single_node()
             data = _value(root, loader, problems) if root else None

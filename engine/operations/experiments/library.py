@@ -17,7 +17,7 @@ from engine.errors import EngineError, EntryChanged, InvalidInput
 from engine.host.clock import Clock
 from engine.journal.documents import Documents, Entry, EntryQuery
 from engine.journal.store import Columns, Store
-from engine.operations.experiments.datasets import MAX_CASES, Case, ImportedCases, import_cases
+from engine.operations.experiments.datasets import MAX_CASES, Case, ImportedCases, check_size, import_cases
 from engine.operations.experiments.records import MAX_CASE, digest_of
 from engine.records import COMPUTED, Instant, Label
 from engine.records.jsonable import refuse_nul
@@ -26,8 +26,6 @@ from engine.runtime.run_factory import ACTOR
 CASES_KIND = 'dataset-cases'
 """The kind of the entries that hold the cases of a version, `PER_ENTRY` in each."""
 PER_ENTRY = 100
-MAX_BYTES = 64 << 20
-"""Maximum size of the cases of a version, as JSON."""
 CASE_LIST: TypeAdapter[list[Case]] = TypeAdapter(list[Case])
 
 
@@ -114,8 +112,9 @@ class Library:
         try:
             info = await self.get(dataset)
         except UnknownDataset:
-            if not 0 < len(name) <= 200:
-                raise InvalidInput({'dataset': 'its name must have 1 to 200 characters'}) from None
+            if not 0 < len(name) <= 200 or '/' in name or not name.strip('.'):
+                problem = 'its name must have 1 to 200 characters, more than dots, and no slash'
+                raise InvalidInput({'dataset': problem}) from None
             info = DatasetInfo(id=uuid.uuid4().hex[:12], name=name, created=now, author=author)
             await self._store.write([info])
         if info.versions and info.versions[-1].id == version:
@@ -221,6 +220,5 @@ def encode_cases(cases: Sequence[Case]) -> tuple[list[list[Any]], str]:
         raise InvalidInput(dict([*problems.items()][:20]))
     dumped = CASE_LIST.dump_python(list(cases), mode='json')
     refuse_nul({'cases': dumped})
-    if len(CASE_LIST.dump_json(list(cases))) > MAX_BYTES:
-        raise InvalidInput({'cases': f'are larger than {MAX_BYTES >> 20} MB'})
+    check_size(len(CASE_LIST.dump_json(list(cases))))
     return [dumped[at : at + PER_ENTRY] for at in range(0, len(dumped), PER_ENTRY)], digest_of(dumped)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, StrictBool, with_config
 
-from engine.errors import EngineError
+from engine.errors import EngineError, EventRefused
 from engine.records import COMPUTED, Budget, Instant, Label, Launch, RunId, Status
 
 MAX_VARIANTS, MAX_SCORERS, MAX_REPEATS, MAX_AT_ONCE = 20, 20, 100, 100
@@ -30,6 +30,12 @@ class UnknownExperiment(EngineError):
         super().__init__(f'there is no experiment {experiment!r}')
 
 
+class ExperimentRefused(EventRefused):
+    """The experiment does not accept that event at present."""
+
+    kind = 'experiment'
+
+
 @with_config(ConfigDict(extra='forbid'))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
@@ -38,7 +44,7 @@ class Variant:
     name: Annotated[Name, Label('Name')]
     change: Mapping[str, Any] = field(default_factory=dict)
     """Fields of the launch that differ from the base; of those given by name or role, such as `parameters`
-    and `models`, only the entries that differ."""
+    and `models`, only the entries that differ; None takes back what the base gives to a role."""
 
 
 @with_config(ConfigDict(extra='forbid'))

@@ -28,7 +28,6 @@ from engine.operations import (
     Annotating,
     Charting,
     Checking,
-    Datasets,
     Endpoints,
     Experimenting,
     ExperimentResult,
@@ -55,6 +54,7 @@ from engine.records import (
 )
 from engine.runtime import Item
 from ui.api.client.connection import Connection
+from ui.api.client.datasets import remote_datasets
 from ui.api.client.derived import remote
 from ui.api.client.files import RemoteFiles
 from ui.api.client.journal import RemoteJournal, query_of
@@ -107,7 +107,7 @@ class HttpConductor:
         self.mcp_servers = remote(McpServers, self._ask)
         self.charts = remote(Charting, self._ask)
         self.experiments = remote(Experimenting, self._ask, export=self._export_experiment)
-        self.datasets = remote(Datasets, self._ask)
+        self.datasets = remote_datasets(self._ask)
         self.merging = RemoteMerging(self._ask, self.workspaces)
         self.server_services = HttpServices(self._ask)
         self.accounts = remote(AccountOperations, self._ask)

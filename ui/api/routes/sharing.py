@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import tempfile
-from typing import Annotated, BinaryIO
+from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import Field, StrictBool
@@ -12,22 +10,15 @@ from pydantic import Field, StrictBool
 from engine.history import Imported
 from engine.records import RunId
 from ui.api.dependencies import Engine, RequestBody, Run, contents, list_of, to_run_ids
-from ui.api.problems import Refusal, problems
-from ui.web.downloads import complete_download, disk_errors
+from ui.api.problems import problems
+from ui.api.routes.uploads import file_body, received
+from ui.web.downloads import complete_download
 from ui.web.exports.formats import FORMATS, FormatName, experiment_file_name, file_name, stream_export
 
 router = APIRouter(tags=['Sharing'])
 MAX_BYTES = 1 << 30
 """Maximum size of an imported file."""
-IMPORTS = asyncio.Semaphore(2)
-"""Limits the number of files that are read at the same time."""
 EXPORTED = contents(*(form.media.partition(';')[0] for form in FORMATS.values()))
-FILE = {
-    'requestBody': {
-        'required': True,
-        'content': {'application/octet-stream': {'schema': {'type': 'string', 'format': 'binary'}}},
-    }
-}
 
 
 class ExportRequest(RequestBody):
@@ -75,7 +66,7 @@ async def export_experiment(
     '/imports',
     response_model=list_of(Imported),
     responses=problems(413, 429),
-    openapi_extra=FILE,
+    openapi_extra=file_body('application/octet-stream'),
     max_body_size=MAX_BYTES,
 )
 async def import_bundle(conductor: Engine, request: Request) -> list[Imported]:
@@ -84,15 +75,5 @@ async def import_bundle(conductor: Engine, request: Request) -> list[Imported]:
     With the runs of an experiment come the experiment itself and its dataset; it is not started. The body
     may also be OpenTelemetry traces as OTLP/JSON: each becomes a run, drawn from its spans.
     """
-    if IMPORTS.locked():
-        raise Refusal(429, 'busy', 'other files are being imported: try again')
-    async with IMPORTS:
-        file: BinaryIO = await asyncio.to_thread(tempfile.TemporaryFile)
-        try:
-            with disk_errors():
-                async for piece in request.stream():
-                    await asyncio.to_thread(file.write, piece)
-                await asyncio.to_thread(file.seek, 0)
-            return await conductor.import_bundle(file)
-        finally:
-            await asyncio.to_thread(file.close)
+    async with received(request) as file:
+        return await conductor.import_bundle(file)

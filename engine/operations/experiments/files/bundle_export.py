@@ -13,9 +13,9 @@ from engine.history.bundle.redaction import Redaction
 from engine.history.bundle.writer import export_bundle
 from engine.operations.experiments.datasets import Case
 from engine.operations.experiments.files.documents import CaseChunk, to_document
-from engine.operations.experiments.host import Host
 from engine.operations.experiments.library import CASE_LIST, PER_ENTRY, Library, UnknownDataset
 from engine.operations.experiments.records import Cell, Experiment, digest_of
+from engine.operations.experiments.running.host import Host
 from engine.operations.experiments.store import ExperimentStore
 from engine.records import RunId, RunInfo
 

@@ -14,9 +14,9 @@ from engine.errors import InvalidInput
 from engine.history.bundle.documents import Document, DocumentImport, Imported, PreparedDocuments
 from engine.host.clock import Clock
 from engine.journal.documents import Documents, Entry
-from engine.operations.experiments.datasets import MAX_CASES, Case
+from engine.operations.experiments.datasets import MAX_BYTES, MAX_CASES, Case
 from engine.operations.experiments.files.documents import CaseChunk, json_of, to_record
-from engine.operations.experiments.library import CASE_LIST, MAX_BYTES, DatasetInfo, Library, encode_cases
+from engine.operations.experiments.library import CASE_LIST, DatasetInfo, Library, encode_cases
 from engine.operations.experiments.planning import TAG, launch_of
 from engine.operations.experiments.records import Cell, Experiment, Mark, cell_id, mark_id
 from engine.operations.experiments.scorers import read_scorers

@@ -129,7 +129,7 @@ async def test_an_experiment_under_way_is_cancelled_elsewhere_and_never_started(
     for cell in cells:
         assert (await target.info(cell.run)).status is cell.status
     assert {cell.status for cell in cells} >= {Status.CANCELLED}
-    assert not target.experiments._runners and await target.recover() == []
+    assert await target.recover() == []
     # Where it comes from, it is further by now: it stays as it is.
     await source.experiments.resume(started.id)
     done = await until_over(source, started.id)

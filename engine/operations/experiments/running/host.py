@@ -13,6 +13,7 @@ from engine.history.merging import RunMerging
 from engine.host.clock import Clock
 from engine.journal.projection import Fold
 from engine.journal.protocol import Journal
+from engine.operations.charting import Charting
 from engine.operations.experiments.planning import TAG
 from engine.operations.experiments.records import Cell, Experiment, Mark
 from engine.operations.experiments.scorers import Evidence, Judged, Scorer
@@ -27,6 +28,7 @@ class Host(Protocol):
 
     journal: Journal
     catalog: Catalog
+    charts: Charting
     clock: Clock
     owner: str
     workspaces: Workspaces

@@ -24,7 +24,7 @@ from engine.records.events import (
 )
 from engine.records.frozen import COMPUTED, HIDDEN, Label
 from engine.records.jsonable import clip, refuse_nul
-from engine.records.launch import Launch, StartOptions, VariantOptions
+from engine.records.launch import FileContent, Launch, StartOptions, VariantOptions
 from engine.records.message import Message, message_of
 from engine.records.path_stats import RULES, Dwell, EdgeTraffic, PathStats, StateTraffic, Traffic
 from engine.records.payloads import (
@@ -33,6 +33,7 @@ from engine.records.payloads import (
     ReplyData,
     ResultData,
     calls_of,
+    is_given,
     payload,
     reply_of,
     results_of,
@@ -50,6 +51,7 @@ from engine.records.run_info import (
     PURGING,
     Annotation,
     Approvals,
+    GivenFiles,
     Instant,
     Note,
     RunId,
@@ -109,7 +111,9 @@ __all__ = [
     'Event',
     'FailureData',
     'Fault',
+    'FileContent',
     'Gauge',
+    'GivenFiles',
     'GuardResult',
     'Instant',
     'JournalOutage',
@@ -152,6 +156,7 @@ __all__ = [
     'clip',
     'escape_token',
     'is_active',
+    'is_given',
     'is_within',
     'message_of',
     'parent_of',

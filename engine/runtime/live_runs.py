@@ -7,13 +7,14 @@ import logging
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Unpack, cast
 
 from engine.configuration.catalog import Catalog
 from engine.errors import (
     EngineError,
     EventRefused,
+    JournalConflict,
     JournalError,
     RunElsewhere,
     UnknownRun,
@@ -22,7 +23,7 @@ from engine.errors import (
 from engine.journal.fold_reader import read_fold
 from engine.journal.projection import RunProjection
 from engine.journal.protocol import Journal
-from engine.records import Conditions, Event, Outcome, RunId, RunInfo
+from engine.records import Conditions, Event, FileContent, GivenFiles, Outcome, RunId, RunInfo, snapshots_of
 from engine.records.jsonable import describe_error
 from engine.records.payloads import RecoverData, StartData
 from engine.runtime.activity import LiveRun, RuntimeContext, Services
@@ -36,6 +37,7 @@ from engine.runtime.run_factory import (
     ChartCache,
     event_key,
     find_unpriced_models,
+    folders_of_files,
     initial_state,
     outside_event,
     refuse_internal,
@@ -212,15 +214,38 @@ class LiveRuns:
         self._forget(run)
         return timers
 
-    async def create(self, info: RunInfo, chart: Chart, state: RunState) -> None:
-        """Start a new run; it is journaled when this returns. Raises `InvalidInput`, `JournalError`."""
+    async def create(
+        self, info: RunInfo, chart: Chart, state: RunState, files: Mapping[str, FileContent] | None = None
+    ) -> None:
+        """Start a new run; it is journaled when this returns.
+
+        Raises:
+            InvalidInput, JournalError
+            WorkspaceError: its files cannot be stored.
+        """
         with self._start_of(info.id):
             await self.recordings.check(info)
-            await self.journal.create(info, chart.shape)
+            if files:  # First, so that a run that is recovered has them.
+                given = await self._store_files(info.id, files)
+                info = replace(info, options={**info.options, 'files': given})
+            try:
+                await self.journal.create(info, chart.shape)
+            except JournalConflict:
+                raise  # They are the files of the run with this id.
+            except JournalError:
+                if files:
+                    await self.workspaces.delete(info.id)
+                raise
             async with self._discard_on_failure(info.id):
                 await self.services.scheduler.wait_for_turn()  # One commit may have created many runs.
                 await self._setup.equip(info)
                 await self._begin(info, chart, state)
+
+    async def _store_files(self, run: RunId, files: Mapping[str, FileContent]) -> GivenFiles:
+        try:
+            return await self.workspaces.give(run, files)
+        except OSError as error:
+            raise WorkspaceError(f"the run's files cannot be made: {error.strerror or error}") from error
 
     async def fork(self, info: RunInfo, chart: Chart) -> None:
         """Start a run in the middle of another's history. Raises `InvalidInput`, `JournalError`."""
@@ -377,9 +402,15 @@ class LiveRuns:
         projection.active = (START,)
         run = await self._add(info, chart, state, projection)
         if first := run.world.first_event():
+            await self._lay_files(info, snapshots_of(first))
             await run.send(first)
             return
         data: StartData = {'memory': state.dump()['memory']}
+        if given := info.given_files:
+            tools = info.options.get('tools', {})
+            folders = folders_of_files(state.pattern, self.services, models=info.models, tools=tools)
+            data['snapshots'] = dict.fromkeys(folders, given['snapshot'])
+            await self._lay_files(info, data['snapshots'])
         if info.budget:
             data['budget'] = asdict(info.budget)
         if 'paused' in info.options:
@@ -389,6 +420,10 @@ class LiveRuns:
         if unpriced := await self._unpriced(info):
             data['unpriced'] = unpriced
         await run.send(Event(name='start', data=data, who=ACTOR.get()))
+
+    async def _lay_files(self, info: RunInfo, snapshots: Mapping[str, str]) -> None:
+        if self.works and snapshots:
+            await self.workspaces.restore(info.id, snapshots)
 
     async def _unpriced(self, info: RunInfo) -> Sequence[str]:
         """Return the models without a known price, if a cost budget has to count them."""

@@ -267,6 +267,34 @@ def unknown_names(
     return problems
 
 
+FILE_TOOLS = frozenset({'files', 'commands'})
+"""The categories of tools that look into the agent's folder."""
+
+
+def folders_of_files(
+    workflow: Pattern, services: Services, *, models: Mapping[str, str], tools: Mapping[str, Iterable[str]]
+) -> list[str]:
+    """Return the folders of the agents that can use files: with such tools, or as an external agent.
+
+    Args:
+        workflow: the pattern with its parameters.
+        services: the tools available.
+        models: the models chosen, by role.
+        tools: the tools given, by role, instead of the pattern's.
+    """
+    folders = []
+    for path, _, state in walk(workflow.chart_states()):
+        spec = state.get('agent')
+        for role in spec.possible_roles if spec else ():
+            names = tools.get(role.name, role.tools if spec.roles else spec.tools)
+            able = any(
+                name in services.tools and services.tools[name].category in FILE_TOOLS for name in names
+            )
+            if able or candidate_models(models, role.name)[0].startswith(AGENT_PREFIX):
+                folders.append(spec.folder or path)
+    return list(dict.fromkeys(folders))
+
+
 def join_names(names: Iterable[str]) -> str:
     """Join names for an error message."""
     return ', '.join(sorted(names)) or 'none'

@@ -2,8 +2,9 @@
 
 from engine.workspace.diff import FileChange, format_patch, is_own_work
 from engine.workspace.git.merge import Conflict, MergePreview, Resolution
+from engine.workspace.given_files import read_given_files
 from engine.workspace.hunks import Hunk, apply_hunks, split_hunks
-from engine.workspace.project import close_folders, open_folders
+from engine.workspace.project import SKIPPED_DIRS, close_folders, open_folders
 from engine.workspace.sandbox.limits import Confinement, Limits
 from engine.workspace.sandbox.process import CommandResult
 from engine.workspace.sandbox.sandbox import Sandbox
@@ -14,6 +15,7 @@ from engine.workspace.workspace import Workspace
 from engine.workspace.workspaces import Workspaces
 
 __all__ = [
+    'SKIPPED_DIRS',
     'CommandResult',
     'Confinement',
     'Conflict',
@@ -33,5 +35,6 @@ __all__ = [
     'format_patch',
     'is_own_work',
     'open_folders',
+    'read_given_files',
     'split_hunks',
 ]

@@ -12,13 +12,14 @@ from functools import cache
 from pathlib import Path
 
 from engine.errors import WorkspaceError
-from engine.records import RunId
+from engine.records import FileContent, GivenFiles, RunId
+from engine.records.launch import file_bytes
 from engine.workspace.diff import FileChange, diff_snapshots
 from engine.workspace.directories import link_tree, remove_tree
 from engine.workspace.object_store import ChainedStore, ObjectStore
 from engine.workspace.shared.remote_files import RemoteFiles
 from engine.workspace.shared.shared_store import FileTransfer, SharedStore
-from engine.workspace.snapshots import FileVersion, files_of
+from engine.workspace.snapshots import FileVersion, files_of, store_files
 from engine.workspace.workspace import Workspace
 from engine.workspace.zip_export import write_zip
 
@@ -94,6 +95,12 @@ class Workspaces:
     async def content(self, run: RunId, digest: str) -> bytes:
         """Return the content of a file or an artifact. Raises `WorkspaceError`."""
         return await asyncio.to_thread(self.objects(run).get, digest)
+
+    async def give(self, run: RunId, files: Mapping[str, FileContent]) -> GivenFiles:
+        """Store the files that a run is started with; no folder has them yet. Raises `WorkspaceError`."""
+        contents = {path: file_bytes(content) for path, content in files.items()}
+        snapshot = await asyncio.to_thread(store_files, self.objects(run), contents)
+        return GivenFiles(snapshot=snapshot, sizes={path: len(data) for path, data in contents.items()})
 
     async def diff(
         self, run: RunId, before: str, after: str, *, other: RunId | None = None

@@ -91,7 +91,7 @@ async def test_bodies_must_be_json_of_limited_size(http: httpx.AsyncClient):
     assert (text.status_code, text.json()['type']) == (415, 'urn:hemicycle:media-type')
     broken = await http.post('/runs', content='{', headers={'Content-Type': 'application/json'})
     assert (broken.status_code, broken.headers['Content-Type']) == (422, 'application/problem+json')
-    huge = await http.post('/runs', json={'pattern': 'lone', 'title': 'x' * (5 << 20)})
+    huge = await http.post('/runs', json={'pattern': 'lone', 'title': 'x' * (9 << 20)})
     assert (huge.status_code, huge.headers['Content-Type']) == (413, 'application/problem+json')
 
 

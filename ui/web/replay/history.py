@@ -13,6 +13,7 @@ from engine.records import (
     FailureData,
     ReplyData,
     ResultData,
+    is_given,
     parent_of,
     payload,
     reply_of,
@@ -163,7 +164,8 @@ class History:
         for agent, snapshot in snapshots_of(step.event).items():
             versions = self.versions.setdefault(str(agent), [])
             if not versions or versions[-1].snapshot != snapshot:
-                is_baseline = not versions and 'results' not in step.event.data
+                is_first = all(version.seq == 1 for version in versions)  # A run may start with files.
+                is_baseline = is_first and is_given(step.event)
                 versions.append(
                     FolderVersion(
                         seq=step.seq, number=len(versions) + 1, snapshot=str(snapshot), given=is_baseline
@@ -172,8 +174,8 @@ class History:
 
     def baseline(self, folder: str) -> str:
         """Return the snapshot that an agent started with; '' if its folder was empty."""
-        versions = self.versions.get(folder, [])
-        return versions[0].snapshot if versions and versions[0].given else ''
+        given = [version.snapshot for version in self.versions.get(folder, []) if version.given]
+        return given[-1] if given else ''
 
 
 def latest(entries_by_path: Mapping[str, Sequence[Indexed]], path: str, seq: int) -> Indexed | None:

@@ -268,7 +268,7 @@ class LocalConductor:
         if wrong := unknown_names(workflow, self.services, by_role=by_role, tools=launch.tools):
             raise InvalidInput(wrong)
         if launch.files and not folders_of_files(
-            workflow, self.services, models=launch.models, tools=launch.tools
+            workflow, self.services.tools, models=launch.models, tools=launch.tools
         ):
             raise InvalidInput({'files': f'no agent of {pattern.name} has a tool for files, or for commands'})
         launch = replace(launch, stubs=check_stubs(workflow, launch.stubs))

@@ -408,7 +408,7 @@ class LiveRuns:
         data: StartData = {'memory': state.dump()['memory']}
         if given := info.given_files:
             tools = info.options.get('tools', {})
-            folders = folders_of_files(state.pattern, self.services, models=info.models, tools=tools)
+            folders = folders_of_files(state.pattern, self.services.tools, models=info.models, tools=tools)
             data['snapshots'] = dict.fromkeys(folders, given['snapshot'])
             await self._lay_files(info, data['snapshots'])
         if info.budget:

@@ -42,6 +42,7 @@ from engine.statechart.chart import Chart
 from engine.statechart.pattern import Pattern, validation_problems
 from engine.statechart.run_state import RunState
 from engine.statechart.shape_builder import START, walk
+from engine.tools import Tool
 from engine.tools.acp import AGENT_PREFIX
 
 EXTERNAL_CONTROL = frozenset({'pause', 'resume', 'step', 'breakpoints', 'cancel', 'edit', 'extend'})
@@ -272,13 +273,17 @@ FILE_TOOLS = frozenset({'files', 'commands'})
 
 
 def folders_of_files(
-    workflow: Pattern, services: Services, *, models: Mapping[str, str], tools: Mapping[str, Iterable[str]]
+    workflow: Pattern,
+    available: Mapping[str, Tool],
+    *,
+    models: Mapping[str, str],
+    tools: Mapping[str, Iterable[str]],
 ) -> list[str]:
     """Return the folders of the agents that can use files: with such tools, or as an external agent.
 
     Args:
         workflow: the pattern with its parameters.
-        services: the tools available.
+        available: the tools there are, by name.
         models: the models chosen, by role.
         tools: the tools given, by role, instead of the pattern's.
     """
@@ -287,9 +292,7 @@ def folders_of_files(
         spec = state.get('agent')
         for role in spec.possible_roles if spec else ():
             names = tools.get(role.name, role.tools if spec.roles else spec.tools)
-            able = any(
-                name in services.tools and services.tools[name].category in FILE_TOOLS for name in names
-            )
+            able = any(name in available and available[name].category in FILE_TOOLS for name in names)
             if able or candidate_models(models, role.name)[0].startswith(AGENT_PREFIX):
                 folders.append(spec.folder or path)
     return list(dict.fromkeys(folders))

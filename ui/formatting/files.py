@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.history import Mergeable
+from engine.records import RunInfo
 from engine.workspace import FileChange, FileVersion
 from ui.formatting.values import count
 
 MAX_BYTES = 400_000
 MAX_LINES = 8_000
 """Maximum lines shown of a file; longer files can only be downloaded."""
+MAX_GIVEN = 20
+"""Maximum number of files named that a run was started with."""
 HUNK = re.compile(r'^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@')
 
 
@@ -51,6 +54,14 @@ def size(length: int) -> str:
         if length < limit:
             return f'{length * 1_000 / limit:.1f} {unit}'
     return f'{length / 1_000_000_000:.1f} GB'
+
+
+def given_files_text(info: RunInfo) -> str:
+    """Return the files that a run was started with, with their sizes; '' if there are none."""
+    sizes = info.given_files['sizes'] if info.given_files else {}
+    named = [f'{path} ({size(length)})' for path, length in list(sizes.items())[:MAX_GIVEN]]
+    more = [f'{len(sizes) - MAX_GIVEN} more'] if len(sizes) > MAX_GIVEN else []
+    return ', '.join([*named, *more])
 
 
 def diff_rows(diff: str) -> list[list[Any]]:

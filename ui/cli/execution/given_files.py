@@ -17,7 +17,7 @@ def read_files(texts: Iterable[str]) -> dict[str, FileContent]:
 
     Args:
         texts: `PATH`, or `PATH=NAME` for another name than its own in the agents' folders. Of a folder, all
-            files are read but links and what can be made again (`SKIPPED_DIRS`); its name comes before theirs.
+            files are read but links and what can be made again (`SKIPPED_DIRS`), under its own name too.
 
     Raises:
         InvalidInput: names what cannot be read, or cannot be given.

@@ -45,6 +45,9 @@ def _lines(name: str, value: Any) -> Iterator[str]:
     if name == 'parameters' and isinstance(value, Mapping):
         for key, item in value.items():
             yield f'{key.replace("_", " ")} = {short_json(item, MAX_VALUE)}'
+    elif name == 'files' and isinstance(value, Mapping):
+        for path in value:
+            yield f'file {path}'
     elif name in BY_NAME and isinstance(value, Mapping):
         for role, item in value.items():
             who = role_title(role) if role else 'all'

@@ -14,6 +14,7 @@ from engine.workspace import FileChange, FileVersion, is_own_work
 from ui.formatting.files import (
     diff_rows,
     entry_line,
+    given_files_text,
     mode_note,
     omission_reason,
     preview,
@@ -64,6 +65,8 @@ class Files(Panel):
                         ui.icon('merge')
                         ui.label('Merge')
                         ui.tooltip('Review what the agents have changed in the project, and merge it')
+            if given := given_files_text(context.info):
+                Text('p', f'Given with the run: {given}.', 'files-given muted small')
             self._versions = Box('versions', role='group', aria_label='Versions of this folder')
             with Box('files-pair') as self._pair:
                 self._before, self._after = (self._draw_side(name) for name in ('From', 'To'))

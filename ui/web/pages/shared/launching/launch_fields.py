@@ -9,7 +9,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from engine import EngineError, Pattern
-from engine.records import Launch, Shape
+from engine.records import Launch, RunInfo, Shape
+from engine.runtime import folders_of_files
 from ui.app.backend import Backend
 from ui.web.components.forms.form import Form
 from ui.web.components.forms.narrow_model import narrow_model
@@ -17,6 +18,7 @@ from ui.web.components.forms.record_form import form_model
 from ui.web.components.widgets import Box
 from ui.web.pages.shared.launching.budget_limits import BudgetLimits, budget_values
 from ui.web.pages.shared.launching.efforts import Efforts
+from ui.web.pages.shared.launching.files_field import FilesField
 from ui.web.pages.shared.launching.models import Models
 
 
@@ -43,6 +45,7 @@ class LaunchFields:
         for name, why in pattern.unavailable().items():
             if name in self.parameters.controls:
                 self.parameters.controls[name].restrict_to_default(why)
+        self.files = FilesField(backend, on_change=on_change)
         with Box() as self.roles:
             self.models = Models(backend().catalog.registry, on_change=on_models_change or on_change)
             self.efforts = Efforts(on_change=on_change)
@@ -56,6 +59,7 @@ class LaunchFields:
         """The content of all fields, valid or not."""
         return {
             'form': self.parameters.raw,
+            'files': self.files.raw,
             'models': self.models.raw,
             'effort': self.efforts.chosen,
             'budget': self.limits.raw,
@@ -68,6 +72,7 @@ class LaunchFields:
         self.update_shape()  # models and efforts have a field for each role
         self.options.fill(raw.get('options', {}))
         self.limits.fill(raw.get('budget', {}))
+        self.files.fill(raw.get('files', ()))
         self.models.fill(raw.get('models', {}))
         self.efforts.fill(raw.get('effort', {}))
 
@@ -77,17 +82,28 @@ class LaunchFields:
         self.update_shape()
         self.options.set_values({name: getattr(launch, name) for name in self.options.controls})
         self.limits.set_values(budget_values(launch.budget))
+        self.files.set_files(launch.files)
         self.models.fill_from_run(launch.models)
         self.efforts.fill(launch.effort)
+
+    def set_run(self, info: RunInfo, *, named: bool = True) -> None:
+        """Show what a run was started with; its title and tags only if `named`."""
+        launch = Launch.of(info)
+        self.set_launch(launch if named else replace(launch, title='', tags=()))
+        self.files.read_from(info)
 
     def update_shape(self) -> None:
         """Follow the parameters: draw a field for each role of the chart that they make."""
         parsed, _ = self.parameters.parse()
         try:
             values = parsed.model_dump(mode='json') if parsed else None
-            shape = self._backend().catalog.draw(self._pattern.name, values, self._pattern.version)
+            catalog = self._backend().catalog
+            shape = catalog.draw(self._pattern.name, values, self._pattern.version)
+            workflow = self._pattern.sample(values)
+            folders = folders_of_files(workflow, catalog.tools, models=self.models.chosen, tools={})
         except EngineError:
             return
+        self.files.show_use(bool(folders))
         if shape == self.shape or (parsed is None and self.shape is not None):
             return
         self.shape = shape
@@ -104,6 +120,8 @@ class LaunchFields:
         """
         parameters, limits, options = self.parameters.check(), self.limits.check(), self.options.check()
         if models and not self.models.check() & self.efforts.check():
+            parameters = None
+        if not self.files.check():
             parameters = None
         plain = Launch(pattern=self._pattern.name)
         launch = self._make(parameters, limits, options, base or plain, models=models)
@@ -131,6 +149,7 @@ class LaunchFields:
         return replace(
             base.change(options.model_dump()),
             parameters=parameters.model_dump(mode='json'),
+            files=self.files.chosen,
             models=self.models.chosen if models else {},
             effort=self.efforts.chosen if models else {},
             budget=limits.budget,
@@ -138,7 +157,8 @@ class LaunchFields:
 
     def show_problems(self, problems: Mapping[str, str]) -> None:
         """Show each problem at its field: `models.judge`, `budget.tokens`, or a parameter's own name."""
-        parts: dict[str, Models | Efforts | Form] = {
+        parts: dict[str, Models | Efforts | Form | FilesField] = {
+            'files': self.files,
             'models': self.models,
             'effort': self.efforts,
             'budget': self.limits,
@@ -146,7 +166,9 @@ class LaunchFields:
         by_part: dict[str, dict[str, str]] = {part: {} for part in ('', *parts)}
         for name, problem in problems.items():
             part, _, field = name.partition('.')
-            by_part[part if part in parts else ''][field if part in parts else name] = problem
+            is_own = name in self.parameters.controls  # A pattern may have a parameter `files`.
+            known = part in parts and not is_own
+            by_part[part if known else ''][field if known else name] = problem
         for part, shown in parts.items():
             shown.show_problems(by_part[part])
         self.parameters.show_problems(by_part[''])
@@ -154,5 +176,12 @@ class LaunchFields:
 
     def focus_problem(self) -> None:
         """Focus the first field with a problem."""
-        for part in (self.options, self.limits, self.efforts, self.models, self.parameters):
+        for part in (
+            self.options,
+            self.limits,
+            self.efforts,
+            self.models,
+            self.files,
+            self.parameters,
+        ):
             part.focus_problem()  # in reverse order: the first problem on the page keeps the focus

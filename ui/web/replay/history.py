@@ -172,9 +172,10 @@ class History:
                     )
                 )
 
-    def baseline(self, folder: str) -> str:
-        """Return the snapshot that an agent started with; '' if its folder was empty."""
-        given = [version.snapshot for version in self.versions.get(folder, []) if version.given]
+    def baseline(self, folder: str, seq: int | None = None) -> str:
+        """Return the snapshot that an agent started with, up to step `seq`; '' if its folder was empty."""
+        versions = self.versions.get(folder, [])
+        given = [item.snapshot for item in versions if item.given and (seq is None or item.seq <= seq)]
         return given[-1] if given else ''
 
 

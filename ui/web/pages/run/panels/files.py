@@ -108,7 +108,11 @@ class Files(Panel):
         """Start with the differences from the files the agent was given, if it has changed any."""
         view, history = self._view, self.context.history
         folder = next(iter(sorted(view.files)), '') if view is not None else ''
-        if view is not None and (baseline := history.baseline(folder)) and view.files[folder] != baseline:
+        if (
+            view is not None
+            and (baseline := history.baseline(folder, view.seq))
+            and view.files[folder] != baseline
+        ):
             self._refresh()
             self._toggle_comparison()
             self._before.value = baseline
@@ -128,7 +132,11 @@ class Files(Panel):
         set_attributes(self._zip, href=f'/runs/{self.context.run}/archive/{snapshot}?name={quote(name)}')
         for part, seen in ((self._pair, self._comparing), (self._versions, not self._comparing)):
             part.set_visibility(seen)
-        before = self._before.value if self._comparing else self.context.history.baseline(self._agent.value)
+        before = (
+            self._before.value
+            if self._comparing
+            else self.context.history.baseline(self._agent.value, view.seq)
+        )
         after = self._after.value if self._comparing else snapshot
         self._patch.set_visibility(bool(after))
         address = f'/runs/{self.context.run}/patch/{after}?before={before}&name={quote(name)}'

@@ -172,7 +172,7 @@ class Launch:
 
         A summary has only the names of `files`; see `RunInfo.given_files`.
         """
-        changed = {name for name in OPTIONS if getattr(self, name) != getattr(DEFAULT, name)}
+        changed = {name for name in OPTIONS - {'files'} if getattr(self, name) != getattr(DEFAULT, name)}
         return dict(LAUNCH.dump_python(self, mode='json', include=changed))
 
 

@@ -23,7 +23,7 @@ from engine.errors import (
 from engine.journal.fold_reader import read_fold
 from engine.journal.projection import RunProjection
 from engine.journal.protocol import Journal
-from engine.records import Conditions, Event, FileContent, GivenFiles, Outcome, RunId, RunInfo, snapshots_of
+from engine.records import Conditions, Event, FileContent, GivenFiles, Outcome, RunId, RunInfo
 from engine.records.jsonable import describe_error
 from engine.records.payloads import RecoverData, StartData
 from engine.runtime.activity import LiveRun, RuntimeContext, Services
@@ -402,15 +402,15 @@ class LiveRuns:
         projection.active = (START,)
         run = await self._add(info, chart, state, projection)
         if first := run.world.first_event():
-            await self._lay_files(info, snapshots_of(first))
-            await run.send(first)
+            await run.send(first)  # Its files are restored before any work.
             return
         data: StartData = {'memory': state.dump()['memory']}
         if given := info.given_files:
             tools = info.options.get('tools', {})
             folders = folders_of_files(state.pattern, self.services.tools, models=info.models, tools=tools)
             data['snapshots'] = dict.fromkeys(folders, given['snapshot'])
-            await self._lay_files(info, data['snapshots'])
+            if self.works:
+                await self.workspaces.restore(info.id, data['snapshots'])
         if info.budget:
             data['budget'] = asdict(info.budget)
         if 'paused' in info.options:
@@ -420,10 +420,6 @@ class LiveRuns:
         if unpriced := await self._unpriced(info):
             data['unpriced'] = unpriced
         await run.send(Event(name='start', data=data, who=ACTOR.get()))
-
-    async def _lay_files(self, info: RunInfo, snapshots: Mapping[str, str]) -> None:
-        if self.works and snapshots:
-            await self.workspaces.restore(info.id, snapshots)
 
     async def _unpriced(self, info: RunInfo) -> Sequence[str]:
         """Return the models without a known price, if a cost budget has to count them."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from engine.history import Mergeable
-from engine.records import RunInfo
+from engine.records import FileContent, RunInfo
+from engine.records.launch import file_bytes
 from engine.workspace import FileChange, FileVersion
 from ui.formatting.values import count
 
@@ -58,7 +59,15 @@ def size(length: int) -> str:
 
 def given_files_text(info: RunInfo) -> str:
     """Return the files that a run was started with, with their sizes; '' if there are none."""
-    sizes = info.given_files['sizes'] if info.given_files else {}
+    return _sizes_text(info.given_files['sizes'] if info.given_files else {})
+
+
+def files_text(files: Mapping[str, FileContent]) -> str:
+    """Return files with their sizes; '' if there are none."""
+    return _sizes_text({path: len(file_bytes(content)) for path, content in files.items()})
+
+
+def _sizes_text(sizes: Mapping[str, int]) -> str:
     named = [f'{path} ({size(length)})' for path, length in list(sizes.items())[:MAX_GIVEN]]
     more = [f'{len(sizes) - MAX_GIVEN} more'] if len(sizes) > MAX_GIVEN else []
     return ', '.join([*named, *more])

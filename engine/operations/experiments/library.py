@@ -21,6 +21,7 @@ from engine.operations.experiments.datasets import MAX_CASES, Case, ImportedCase
 from engine.operations.experiments.records import MAX_CASE, digest_of
 from engine.records import COMPUTED, Instant, Label
 from engine.records.jsonable import refuse_nul
+from engine.records.launch import check_files
 from engine.runtime.run_factory import ACTOR
 
 CASES_KIND = 'dataset-cases'
@@ -171,14 +172,19 @@ def _encode(cases: Sequence[Case]) -> tuple[list[list[Any]], str]:
     if not 0 < len(cases) <= MAX_CASES:
         problems['cases'] = f'there must be 1 to {MAX_CASES:,}, not {len(cases):,}'
     seen: set[str] = set()
+    checked: list[Case] = []
     for place, case in enumerate(cases):
         if not 0 < len(case.id) <= MAX_CASE or case.id in seen:
             problems[f'cases.{place}.id'] = f'must be unique and have 1 to {MAX_CASE} characters'
         seen.add(case.id)
+        try:
+            checked.append(replace(case, files=check_files(case.files, f'cases.{place}.files')))
+        except InvalidInput as error:
+            problems |= error.problems
     if problems:
         raise InvalidInput(dict([*problems.items()][:20]))
-    dumped = CASE_LIST.dump_python(list(cases), mode='json')
+    dumped = CASE_LIST.dump_python(checked, mode='json')
     refuse_nul({'cases': dumped})
-    if len(CASE_LIST.dump_json(list(cases))) > MAX_BYTES:
+    if len(CASE_LIST.dump_json(checked)) > MAX_BYTES:
         raise InvalidInput({'cases': f'are larger than {MAX_BYTES >> 20} MB'})
     return [dumped[at : at + PER_ENTRY] for at in range(0, len(dumped), PER_ENTRY)], digest_of(dumped)

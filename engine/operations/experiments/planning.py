@@ -14,9 +14,10 @@ from engine.errors import EngineError, InvalidInput
 from engine.operations.experiments.datasets import Case
 from engine.operations.experiments.records import Cell, Experiment, Variant, cell_id, digest_of
 from engine.records import Budget, Launch, RunId
+from engine.records.launch import check_files
 from engine.records.run_info import MAX_TAG, MAX_TAGS, MAX_TITLE
 
-MERGED: Final = ('parameters', 'models', 'effort', 'instructions', 'tools', 'stubs')
+MERGED: Final = ('parameters', 'models', 'effort', 'instructions', 'tools', 'stubs', 'files')
 """Fields of a launch of which a variant gives only the entries that differ."""
 OWN: Final = {
     'title': 'the case, the variant and the repeat name its runs',
@@ -144,6 +145,7 @@ class Planner:
                 launch = self.launch(case, variant, 1)
                 try:
                     self._catalog.pattern(launch.pattern, launch.version).parse(launch.parameters)
+                    check_files(launch.files)
                 except InvalidInput as error:
                     problems |= {
                         f'cases.{case.id}.{name}': f'{text} (variant {variant!r})'
@@ -155,10 +157,11 @@ class Planner:
             raise InvalidInput(problems)
 
     def launch(self, case: Case, variant: str, repeat: int) -> Launch:
-        """Return the launch of a run: the base, the parameters of its case, and what the variant changes."""
+        """Return the launch of a run: the base, what its case gives, and what the variant changes."""
         launch, experiment = self._launches[variant], self.experiment
         change = next(item.change for item in experiment.variants if item.name == variant)
         changed = change.get('parameters', {})
+        files = {**launch.files, **case.files, **change.get('files', {})}
         parameters = {**launch.parameters, **case.parameters, **changed}
         if launch.pattern != experiment.base.pattern:
             known = self._catalog.pattern(launch.pattern, launch.version).Parameters.model_fields
@@ -170,6 +173,7 @@ class Planner:
             launch,
             replay=case.source if experiment.recorded else '',
             parameters=parameters,
+            files=files,
             title=f'{case.id} · {variant}{f" · {repeat}" if experiment.repeats > 1 else ""}'[:MAX_TITLE],
             tags=(*launch.tags[: MAX_TAGS - len(tags)], *tags),
             seed=(launch.seed + repeat - 1) % (MAX_SEED + 1),
@@ -223,6 +227,7 @@ class Planner:
             'models': dict(launch.models),
             'seed': launch.seed,
             'budget': launch.budget and asdict(launch.budget),
+            'files': dict(launch.files),
             **{name: value for name, value in launch.options.items() if name != 'record'},
         }
 

@@ -14,8 +14,6 @@ from ui.web.components.elements import Diagram
 from ui.web.pages.launch.rehearsal import stage
 from ui.web.pages.launch.rehearsal.cost_line import offered_limit
 
-__all__ = ['launchers']
-
 
 class Rounds(Pattern):
     """It works in rounds."""

@@ -11,6 +11,7 @@ from nicegui import ui
 from engine import EngineError
 from engine.operations.experiments import Case, DatasetInfo, export_csv, export_json_lines
 from ui.app.backend import Backend
+from ui.formatting.files import files_text
 from ui.formatting.steps import author_text, short_json
 from ui.formatting.values import ago, capitalize, count
 from ui.web.components.dialogs import confirm, notify_error, notify_errors
@@ -124,9 +125,17 @@ class DatasetView:
     def _draw_table(self, cases: Sequence[Case]) -> None:
         names = list(dict.fromkeys(name for case in self._cases for name in case.parameters))[:MAX_COLUMNS]
         edits = is_permitted('datasets.save')
+        with_files = any(case.files for case in self._cases)
         with Box('table cases-table', 'table'):
             table_head(
-                ['Case', *(name.replace('_', ' ') for name in names), 'Expected', 'Split and tags', '']
+                [
+                    'Case',
+                    *(name.replace('_', ' ') for name in names),
+                    *(['Files'] if with_files else []),
+                    'Expected',
+                    'Split and tags',
+                    '',
+                ]
             )
             with Box(tag='tbody'):
                 for case in cases:
@@ -138,6 +147,8 @@ class DatasetView:
                         for name in names:
                             value = case.parameters.get(name)
                             Text('td', '' if value is None else short_json(value, MAX_VALUE), dir='auto')
+                        if with_files:
+                            Text('td', files_text(case.files), dir='auto')
                         expected = case.expectation
                         Text('td', '–' if expected is None else short_json(expected, MAX_VALUE), dir='auto')
                         with Box(tag='td'), Box('chips'):
@@ -222,4 +233,5 @@ class DatasetView:
 
 def _searched(case: Case) -> str:
     values = short_json(dict(case.parameters), 2_000)
-    return f'{case.id} {values} {short_json(case.expectation, 500)} {" ".join(case.tags)}'.casefold()
+    expected, more = short_json(case.expectation, 500), ' '.join([*case.files, *case.tags])
+    return f'{case.id} {values} {expected} {more}'.casefold()

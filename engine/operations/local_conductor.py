@@ -51,11 +51,10 @@ from engine.statechart.chart import Chart
 from engine.statechart.pattern import Pattern
 from engine.statechart.run_state import RunState
 from engine.workspace.git.worktree import has_worktree, listed_files
-from engine.workspace.given_files import read_given_files
 from engine.workspace.project import missing_projects, oversized_projects
 from engine.workspace.sandbox.sandbox import PRIVATE_ADDRESSES, Sandbox, env_flag
 from engine.workspace.shared.remote_files import RemoteFiles
-from engine.workspace.workspaces import Workspaces
+from engine.workspace.workspaces import Workspaces, read_given_files
 
 
 class LocalConductor:

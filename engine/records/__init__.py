@@ -24,7 +24,18 @@ from engine.records.events import (
 )
 from engine.records.frozen import COMPUTED, HIDDEN, Label
 from engine.records.jsonable import clip, refuse_nul
-from engine.records.launch import FileContent, Launch, StartOptions, VariantOptions
+from engine.records.launch import (
+    MAX_FILE,
+    MAX_FILES,
+    MAX_FILES_SIZE,
+    FileContent,
+    Launch,
+    StartOptions,
+    VariantOptions,
+    check_files,
+    file_bytes,
+    file_content,
+)
 from engine.records.message import Message, message_of
 from engine.records.path_stats import RULES, Dwell, EdgeTraffic, PathStats, StateTraffic, Traffic
 from engine.records.payloads import (
@@ -85,6 +96,9 @@ __all__ = [
     'EXHAUSTED',
     'FILLER',
     'HIDDEN',
+    'MAX_FILE',
+    'MAX_FILES',
+    'MAX_FILES_SIZE',
     'MAX_NOTE',
     'MAX_NUMBER',
     'MAX_TAG',
@@ -153,8 +167,11 @@ __all__ = [
     'ancestry',
     'answer_model',
     'calls_of',
+    'check_files',
     'clip',
     'escape_token',
+    'file_bytes',
+    'file_content',
     'is_active',
     'is_given',
     'is_within',

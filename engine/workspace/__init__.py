@@ -2,7 +2,6 @@
 
 from engine.workspace.diff import FileChange, format_patch, is_own_work
 from engine.workspace.git.merge import Conflict, MergePreview, Resolution
-from engine.workspace.given_files import read_given_files
 from engine.workspace.hunks import Hunk, apply_hunks, split_hunks
 from engine.workspace.project import SKIPPED_DIRS, close_folders, open_folders
 from engine.workspace.sandbox.limits import Confinement, Limits
@@ -12,7 +11,7 @@ from engine.workspace.shared.remote_files import RemoteFiles
 from engine.workspace.snapshots import FileVersion
 from engine.workspace.testing.test_run import SuiteResult
 from engine.workspace.workspace import Workspace
-from engine.workspace.workspaces import Workspaces
+from engine.workspace.workspaces import Workspaces, read_given_files
 
 __all__ = [
     'SKIPPED_DIRS',

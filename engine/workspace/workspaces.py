@@ -10,10 +10,11 @@ import zlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Protocol
 
 from engine.errors import WorkspaceError
-from engine.records import FileContent, GivenFiles, RunId
-from engine.records.launch import file_bytes
+from engine.records import FileContent, GivenFiles, RunId, RunInfo
+from engine.records.launch import MAX_FILES, MAX_FILES_SIZE, file_bytes, file_content
 from engine.workspace.diff import FileChange, diff_snapshots
 from engine.workspace.directories import link_tree, remove_tree
 from engine.workspace.object_store import ChainedStore, ObjectStore
@@ -242,6 +243,32 @@ class Workspaces:
                 lambda digest: courier.remote.copy(source.path_there(digest), target.path_there(digest)),
                 lacking,
             )
+
+
+class FileReader(Protocol):
+    """Reads the files of runs, here or on a server."""
+
+    async def files(self, run: RunId, snapshot: str) -> list[FileVersion]:
+        """List the files of a snapshot. Raises `WorkspaceError`."""
+
+    async def content(self, run: RunId, digest: str) -> bytes:
+        """Return the content of a file. Raises `WorkspaceError`."""
+
+
+async def read_given_files(reader: FileReader, info: RunInfo) -> dict[str, FileContent]:
+    """Return the files that a run was started with, as `Launch.files` has them.
+
+    Raises:
+        WorkspaceError: they are no longer kept.
+    """
+    given = info.given_files
+    if given is None:
+        return {}
+    files = [file for file in await reader.files(info.id, given['snapshot']) if file.target is None]
+    # A bundle may bring any snapshot.
+    if len(files) > MAX_FILES or sum(file.size for file in files) > MAX_FILES_SIZE:
+        raise WorkspaceError(f'the files that run {info.id} was started with are too large to give again')
+    return {file.path: file_content(await reader.content(info.id, file.digest)) for file in files}
 
 
 def folder_name(agent: str) -> str:

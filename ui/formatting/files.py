@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.history import Mergeable
-from engine.records import FileContent, RunInfo
-from engine.records.launch import file_bytes
+from engine.records import FileContent, RunInfo, file_bytes
 from engine.workspace import FileChange, FileVersion
 from ui.formatting.values import count
 

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from engine import InvalidInput
-from engine.records import FileContent
-from engine.records.launch import MAX_FILE, MAX_FILES, check_files
+from engine.records import MAX_FILE, MAX_FILES, FileContent, check_files
 from engine.workspace import SKIPPED_DIRS
 
 

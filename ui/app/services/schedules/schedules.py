@@ -14,8 +14,7 @@ from engine import InvalidInput, LocalConductor
 from engine.errors import EngineError, EntryChanged, JournalError
 from engine.journal import Columns, Store
 from engine.operations.experiments import Experiment
-from engine.records import Launch
-from engine.records.launch import check_files
+from engine.records import Launch, check_files
 from engine.runtime import ACTOR, acting_as
 from ui.app.services.schedules.records import Schedule, Tick, UnknownSchedule
 from ui.app.services.schedules.ticks import Source, Started, Ticks, new_tick

@@ -10,11 +10,12 @@ from nicegui import ui
 from nicegui.events import UploadEventArguments
 
 from engine import EngineError, InvalidInput
-from engine.records import FileContent, RunInfo
-from engine.records.launch import (
+from engine.records import (
     MAX_FILE,
     MAX_FILES,
     MAX_FILES_SIZE,
+    FileContent,
+    RunInfo,
     check_files,
     file_bytes,
     file_content,

@@ -251,7 +251,7 @@ def _path_problem(path: Any) -> str:
     sizes = [len(name.encode(errors='replace')) for name in (path, *names)]
     is_long = sizes[0] > MAX_FILE_PATH or max(sizes[1:]) > MAX_FILE_NAME or len(names) > MAX_FILE_DEPTH
     problems = {
-        'must be relative to the folder, and not begin with a slash': path.startswith('/'),
+        'must not begin with a slash: it is relative to the folder': path.startswith('/'),
         'must not have backslashes or control characters': '\\' in path
         or any(unicodedata.category(char) in ('Cc', 'Cs') for char in path),
         'must not have . or .. or an empty name in it': any(name in ('', '.', '..') for name in names),

@@ -289,8 +289,10 @@ def folders_of_files(
     """
     folders = []
     for path, _, state in walk(workflow.chart_states()):
-        spec = state.get('agent')
-        for role in spec.possible_roles if spec else ():
+        if 'agent' not in state:
+            continue
+        spec: Any = state['agent']
+        for role in spec.possible_roles:
             names = tools.get(role.name, role.tools if spec.roles else spec.tools)
             able = any(name in available and available[name].category in FILE_TOOLS for name in names)
             if able or candidate_models(models, role.name)[0].startswith(AGENT_PREFIX):

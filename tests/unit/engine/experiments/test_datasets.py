@@ -387,7 +387,7 @@ def test_files_are_columns_of_a_table_and_objects_in_json_lines() -> None:
     wrong = 'task,files.../a,files.b:json,Data\nx,one,7,"{""/c"": """"}"\n'
     assert problems(read(wrong, columns={'Data': 'files'})) == [
         'row 2, files.../a: must not have . or .. or an empty name in it',
-        'row 2, Data: must be relative to the folder, and not begin with a slash',
+        'row 2, Data: must not begin with a slash: it is relative to the folder',
         'row 2, files.b:json: must be text, or bytes as {"base64": …}',
     ]
     assert problems(read('{"files": ["a"]}\n')) == [

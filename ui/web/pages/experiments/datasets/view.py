@@ -189,7 +189,7 @@ class DatasetView:
 
     async def _edit(self, case: Case | None) -> None:
         taken = {item.id for item in self._cases if item is not case}
-        edited = await edit_case(case, taken)
+        edited = await edit_case(self._backend, case, taken)
         if edited is None or edited == case:
             return
         if case is None:

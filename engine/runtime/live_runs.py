@@ -50,6 +50,7 @@ from engine.runtime.world.world import RunSetup
 from engine.statechart.chart import Chart
 from engine.statechart.run_state import RunState
 from engine.statechart.shape_builder import START
+from engine.workspace.directories import remove_tree
 
 log = logging.getLogger('hemicycle')
 MAX_PROBED_STEPS = 50
@@ -225,27 +226,34 @@ class LiveRuns:
         """
         with self._start_of(info.id):
             await self.recordings.check(info)
-            if files:  # First, so that a run that is recovered has them.
-                given = await self._store_files(info.id, files)
-                info = replace(info, options={**info.options, 'files': given})
-            try:
+            if files:
+                async with self._storing_files(info.id, files) as given:
+                    info = replace(info, options={**info.options, 'files': given})
+                    await self.journal.create(info, chart.shape)
+            else:
                 await self.journal.create(info, chart.shape)
-            except JournalConflict:
-                raise  # They are the files of the run with this id.
-            except JournalError:
-                if files:
-                    await self.workspaces.delete(info.id)
-                raise
             async with self._discard_on_failure(info.id):
                 await self.services.scheduler.wait_for_turn()  # One commit may have created many runs.
                 await self._setup.equip(info)
                 await self._begin(info, chart, state)
 
-    async def _store_files(self, run: RunId, files: Mapping[str, FileContent]) -> GivenFiles:
+    @asynccontextmanager
+    async def _storing_files(self, run: RunId, files: Mapping[str, FileContent]) -> AsyncIterator[GivenFiles]:
+        """Store files before the run is journaled, so that whoever recovers it has them."""
+        home = self.workspaces.home(run)
+        is_new = not home.exists()
         try:
-            return await self.workspaces.give(run, files)
-        except OSError as error:
-            raise WorkspaceError(f"the run's files cannot be made: {error.strerror or error}") from error
+            given = await self.workspaces.give(run, files)
+            await self.workspaces.upload(run)
+            yield given
+        except JournalConflict:
+            raise  # They are the files of the run with this id.
+        except (EngineError, OSError) as error:
+            if is_new:
+                await asyncio.to_thread(remove_tree, home)
+            if isinstance(error, OSError):
+                raise WorkspaceError(f"the run's files cannot be made: {error.strerror or error}") from error
+            raise
 
     async def fork(self, info: RunInfo, chart: Chart) -> None:
         """Start a run in the middle of another's history. Raises `InvalidInput`, `JournalError`."""

@@ -6,10 +6,11 @@ import pytest
 from nicegui.testing import User
 
 from engine import LocalConductor
+from engine.agents.chart import agent
 from engine.operations import Role
 from engine.operations.experiments import Case
 from engine.records import RunId
-from tests.support.harness import complete_run
+from tests.support.harness import Lone, complete_run
 from tests.support.pages.clicks import answer, click, control, enter, labelled, press_labelled, see
 from ui.formatting.experiments.expectations import read_expectation
 
@@ -124,6 +125,29 @@ class TestViewer:
         await see(pages, 'case 3', 'Export')
         for text in ('Edit', 'Import', 'Delete', 'Add case'):
             await pages.should_not_see(text)
+
+
+class Reader(Lone):
+    """One agent that reads files."""
+
+    states = (agent('working', prompt='ask', tools=('read_file',)), *Lone.states[1:])
+
+
+async def test_a_run_with_files_becomes_a_case_with_them(pages: User, conductor: LocalConductor) -> None:
+    conductor.catalog.add(Reader)
+    files = {'a.txt': 'text', 'b.bin': {'base64': 'AP8='}}
+    await complete_run(conductor, 'reader', title='Filed', files=files)
+    await pages.open('/runs')
+    await see(pages, 'Filed')
+    press_labelled(pages, 'Actions for Filed')
+    await see(pages, 'Add to dataset')
+    click(pages, 'Add to dataset')
+    await see(pages, 'The run becomes a case')
+    enter(pages, 'Dataset', 'filed')
+    answer(pages, 'Add')
+    await see(pages, 'Added to filed', retries=20)
+    (case,) = await conductor.datasets.cases('filed')
+    assert case.files == files
 
 
 async def test_a_run_becomes_a_case_with_a_corrected_answer(pages: User, conductor: LocalConductor) -> None:

@@ -72,7 +72,8 @@ class LaunchFields:
         self.update_shape()  # models and efforts have a field for each role
         self.options.fill(raw.get('options', {}))
         self.limits.fill(raw.get('budget', {}))
-        self.files.fill(raw.get('files', ()))
+        if 'files' in raw:  # Otherwise those of a default stay.
+            self.files.fill(raw['files'])
         self.models.fill(raw.get('models', {}))
         self.efforts.fill(raw.get('effort', {}))
 

@@ -17,7 +17,11 @@ from engine.records import Budget, Launch, RunId
 from engine.records.launch import check_files
 from engine.records.run_info import MAX_TAG, MAX_TAGS, MAX_TITLE
 
-MERGED: Final = ('parameters', 'models', 'effort', 'instructions', 'tools', 'stubs', 'files')
+BY_ROLE: Final = ('models', 'effort', 'instructions', 'tools', 'stubs')
+"""Fields of a launch that are given by role."""
+TAKEN_BACK: Final = (*BY_ROLE, 'files')
+"""Fields of which None for an entry takes back what the base gives."""
+MERGED: Final = ('parameters', *TAKEN_BACK)
 """Fields of a launch of which a variant gives only the entries that differ."""
 OWN: Final = {
     'title': 'the case, the variant and the repeat name its runs',
@@ -33,12 +37,29 @@ MAX_SEED = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bound:
-    """What runs use at most; None where there is no bound, or none is known."""
+class Amounts:
+    """What runs use; None where there is no bound, or none is known."""
 
     calls: float | None = 0
     tokens: float | None = 0
     dollars: float | None = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What the runs to make use, those of judges included."""
+
+    least_calls: float = 0
+    """The fewest calls, if nothing fails."""
+    most: Amounts = Amounts()
+    """At worst: each run uses all its turns, attempts and rounds."""
+    usual: Amounts | None = None
+    """By the medians of earlier runs, of those patterns that have any; None if none has. Dollars are known by
+    earlier runs with the same models."""
+    earlier: int = 0
+    """How many earlier runs `usual` rests on."""
+    unknown: tuple[str, ...] = ()
+    """The patterns of which no run has ended yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +71,9 @@ class Plan:
     """Runs to make."""
     reused: int = 0
     """Runs that an earlier experiment has made, and nothing that decides them has changed."""
-    bound: Bound = Bound()
-    """What the runs to make use at most, without those of judges."""
+    judges: int = 0
+    """Runs of judges, at most: runs that fail are not judged."""
+    estimate: Estimate = Estimate()
     changed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By variant, what has changed since the earlier experiment: a field of the launch such as `models`, the
     `version` of the pattern, `cases`; `new` for a variant that it did not have."""
@@ -63,6 +85,8 @@ def launch_of(base: Launch, variant: Variant) -> Launch:
     for name in MERGED:
         if name in values and isinstance(values[name], Mapping):
             values[name] = {**getattr(base, name), **values[name]}
+        if name in values and name in TAKEN_BACK:
+            values[name] = {key: value for key, value in values[name].items() if value is not None}
     return base.change(values)
 
 
@@ -74,7 +98,9 @@ def change_between(base: Launch, launch: Launch) -> dict[str, Any]:
         if item.name in OWN or after == before:
             continue
         if item.name in MERGED:
+            taken_back = dict.fromkeys(before.keys() - after.keys()) if item.name in TAKEN_BACK else {}
             after = {key: value for key, value in after.items() if key not in before or before[key] != value}
+            after |= taken_back
         if after != {}:
             change[item.name] = asdict(after) if isinstance(after, Budget) else after
     return change
@@ -162,6 +188,7 @@ class Planner:
         change = next(item.change for item in experiment.variants if item.name == variant)
         changed = change.get('parameters', {})
         files = {**launch.files, **case.files, **change.get('files', {})}
+        files = {path: content for path, content in files.items() if content is not None}
         parameters = {**launch.parameters, **case.parameters, **changed}
         if launch.pattern != experiment.base.pattern:
             known = self._catalog.pattern(launch.pattern, launch.version).Parameters.model_fields

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from engine.errors import EventRefused, UnknownRun
+from engine.errors import EventRefused
 from engine.operations.experiments.adoption import Adoption, LaunchDefault
 from engine.operations.experiments.answer import find_answer
 from engine.operations.experiments.answer.path_records import PathAnswer
@@ -131,7 +130,7 @@ class Experiments:
             parts=await asyncio.to_thread(planner.parts),
         )
         await self._store.experiments.write([started])
-        await self._drivers.adopt(started)
+        await self._drivers.adopt(started.id)
         return started
 
     async def cells(self, experiment: str, since: float = 0.0) -> CellPage:
@@ -170,11 +169,17 @@ class Experiments:
         return await self._steer(experiment, 'pause', {'running'}, state='paused')
 
     async def resume(self, experiment: str) -> Experiment:
-        """Go on after a pause, or with what a process that was killed has left. Raises as `pause`."""
+        """Go on after a pause or failure, or with what a killed process has left. Raises as `pause`."""
         stored = await self.get(experiment)
         if stored.state == 'paused' or stored.is_over:
-            stored = await self._steer(experiment, 'resume', {'paused'}, state='running')
-        await self._drivers.adopt(stored)
+            stored = await self._steer(
+                experiment,
+                'resume',
+                {'paused', 'failed'},
+                lambda stored: replace(stored, reason='', ended=0.0),
+                state='running',
+            )
+        await self._drivers.adopt(stored.id)
         return stored
 
     async def cancel(self, experiment: str, reason: str = '') -> Experiment:
@@ -187,10 +192,7 @@ class Experiments:
             state='cancelled',
             reason=reason,
         )
-        for cell in await self._store.cells.list(about=experiment, state='running'):
-            if not cell.reused:
-                with suppress(EventRefused, UnknownRun):
-                    await self._host.cancel(cell.run, 'its experiment was cancelled')
+        await self._drivers.settle(experiment)
         return cancelled
 
     async def rescore(self, experiment: str, scorers: Sequence[ScorerSpec] | None = None) -> Experiment:
@@ -208,8 +210,10 @@ class Experiments:
             digest = scorers_digest(chosen) + uuid.uuid4().hex[:8]  # Judges are asked again.
             return replace(stored, scorers=chosen, digest=digest)
 
-        scored = await self._steer(experiment, 'rescore', {'done', 'cancelled'}, edit, state='scoring')
-        await self._drivers.adopt(scored)
+        scored = await self._steer(
+            experiment, 'rescore', {'done', 'cancelled', 'failed'}, edit, state='scoring'
+        )
+        await self._drivers.adopt(scored.id)
         return scored
 
     async def remove(self, experiment: str) -> None:

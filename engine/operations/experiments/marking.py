@@ -158,15 +158,20 @@ class Marking:
         }
         while scorers:
             stored = await self._store.cells.find(cell)
-            if stored is None or stored.state != 'scored':
+            if stored is None or stored.state == 'running':
                 return
+            if stored.state == 'ended':
+                try:
+                    await self._store.touch(stored)  # Whoever scores it now sees that there is a mark.
+                    return
+                except EntryChanged:
+                    continue
             evidence = await Desk(self._host, experiment).evidence(
                 stored, _Unread(stored.case), scorers, marks=tuple(await self._store.marks_of(stored))
             )
             scores = {**stored.scores, **await score_run(scorers, evidence)}
-            changed = max(self._host.clock.now(), stored.changed + 1e-6)
             try:
-                await self._store.write_cell(replace(stored, scores=scores, changed=changed))
+                await self._store.touch(replace(stored, scores=scores))
                 return
             except EntryChanged:
                 continue

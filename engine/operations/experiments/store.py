@@ -11,8 +11,10 @@ from engine.journal.documents import Documents, EntryQuery
 from engine.journal.store import Columns, Store
 from engine.operations.experiments.records import Cell, Experiment, Mark, UnknownExperiment
 
-PAGE = 200
-"""Cells read at a time."""
+FIRST_PAGE, PAGE = 200, 2_000
+"""Cells read at first, and at a time from then on."""
+MIN_TICK = 1e-6
+"""By how much the cursors of changes differ at least, in seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,13 +68,19 @@ class ExperimentStore:
 
     async def cells_since(self, experiment: str, since: float) -> list[Cell]:
         """Return the cells that have changed after a cursor, in the order of their last changes."""
-        cells: list[Cell] = []
-        limit = PAGE
+        cells: dict[str, Cell] = {}
+        limit, until = FIRST_PAGE, None
         while True:
-            cells = await self.cells.list(about=experiment, newest=True, limit=limit)
-            if len(cells) < limit or cells[-1].changed <= since:
-                return [cell for cell in reversed(cells) if cell.changed > since]
-            limit *= 4
+            page = await self.cells.list(about=experiment, newest=True, until=until, limit=limit)
+            cells |= {cell.id: cell for cell in page if cell.changed > since and cell.id not in cells}
+            if len(page) < limit or page[-1].changed <= since or page[-1].changed == until:
+                return [*reversed(cells.values())]
+            limit, until = PAGE, page[-1].changed
+
+    async def touch(self, cell: Cell) -> None:
+        """Store a cell as the last one that has changed, whatever other clocks say. Raises `EntryChanged`."""
+        newest = await self.cells.list(about=cell.experiment, newest=True, limit=1) or [cell]
+        await self.write_cell(replace(cell, changed=newest[0].changed + MIN_TICK))
 
     async def marks_of(self, cell: Cell) -> Sequence[Mark]:
         """Return people's marks of a run, alone or beside another."""

@@ -1,4 +1,4 @@
-"""An experiment in a fleet: spread over workers, moved between servers, steered, marked and told of anywhere."""
+"""An experiment in a fleet: spread over workers, moved between servers, steered and marked from anywhere."""
 
 from __future__ import annotations
 

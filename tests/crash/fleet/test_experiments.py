@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -11,53 +12,17 @@ from typing import Any
 import httpx
 import pytest
 
-from engine.journal import Journal
-from engine.operations.experiments import SAMPLE, ScorerSpec, read_experiment
-from engine.records import RunQuery
+from engine.journal import EntryQuery, Journal
+from engine.operations.experiments import SAMPLE, Experiment, ScorerSpec, read_experiment
+from engine.records import RunInfo, RunQuery
+from tests.crash.experiments.api import Api, api_of
 from tests.crash.fleet.processes import Fleet, Process, check_journal, until
 from tests.support.servers.http_server import Answer, local
 from ui.api.wire import dump
-from ui.fleet.owners import name_of
+from ui.fleet.owners import address_of, name_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 RUNS = 8 * 3 * 2
-
-
-class Api:
-    """The API of one server, as far as experiments need it."""
-
-    def __init__(self, http: httpx.AsyncClient) -> None:
-        self._http = http
-
-    async def read(self, path: str) -> Any:
-        answer = await self._http.get(path)
-        assert answer.is_success, answer.text
-        return answer.json()
-
-    async def post(self, path: str, body: Any = None) -> Any:
-        answer = await self._http.post(path, json=body or {})
-        assert answer.is_success, answer.text
-        return answer.json()
-
-    async def states(self, experiment: str) -> Counter[str]:
-        cells = (await self.read(f'experiments/{experiment}/cells'))['cells']
-        return Counter(cell['state'] for cell in cells)
-
-    async def wait_scored(self, experiment: str, number: int, server: Process) -> None:
-        async def has() -> bool:
-            return (await self.states(experiment))['scored'] >= number
-
-        await until(has, f'{number} runs are scored', server)
-
-    async def wait_over(self, experiment: str) -> Any:
-        stored: Any = {}
-
-        async def is_over() -> bool:
-            stored.update(await self.read(f'experiments/{experiment}'))
-            return stored['state'] in ('done', 'cancelled', 'failed')
-
-        await until(is_over, f'{experiment} is over')
-        return stored
 
 
 @contextmanager
@@ -77,8 +42,8 @@ def told() -> Iterator[tuple[str, list[Any]]]:
 @pytest.fixture
 async def second(fleet: Fleet) -> AsyncIterator[tuple[Process, Api]]:
     process = await fleet.web()
-    async with httpx.AsyncClient(base_url=f'{process.url}/api/v1/', timeout=30) as http:
-        yield process, Api(http)
+    async with api_of(process) as api:
+        yield process, api
 
 
 async def test_an_experiment_of_a_fleet_survives_its_workers_and_servers(
@@ -90,35 +55,77 @@ async def test_an_experiment_of_a_fleet_survives_its_workers_and_servers(
     workers = [await fleet.worker(HEMICYCLE_PACE='20') for _ in range(2)]
     with told() as (address, said):
         await first.post('destinations', {'name': 'Team', 'channel': 'webhook', 'address': address})
-        await first.post(
-            f'datasets/{experiment.dataset}/versions', {'cases': [dump(case) for case in sample.cases]}
-        )
-        key = (await first.post('experiments', dump(experiment)))['id']
+        key = await first.begin(replace(sample, experiment=experiment))
         await first.wait_scored(key, 8, server)
-        runs = (await reader.runs(RunQuery(tag=f'experiment:{key}', limit=200))).runs
-        drivers = {name_of(info.owner) for info in runs if info.owner}
-        print('drivers', drivers)
+        drivers = await drivers_of(reader, key)
+        assert len(drivers) == 2, drivers
         workers[0].kill()
         await first.wait_scored(key, 14, server)
         server.kill()
-        before = await other.states(key)
-        await other.wait_scored(key, before['scored'] + 6, other_process)
+        await other.wait_scored(key, (await other.scored(key)) + 6, other_process)
         third = await fleet.web()
-        async with httpx.AsyncClient(base_url=f'{third.url}/api/v1/', timeout=30) as http:
-            elsewhere = Api(http)
+        async with api_of(third) as elsewhere:
             await elsewhere.post(f'experiments/{key}/pause')
-            cells = (await elsewhere.read(f'experiments/{key}/cells'))['cells']
-            marked = next(cell['id'] for cell in cells if cell['state'] == 'scored')
+            marked = next(cell['id'] for cell in await elsewhere.cells(key) if cell['state'] == 'scored')
             await elsewhere.post(f'experiments/{key}/marks', {'cell': marked, 'value': 1.0})
             await elsewhere.post(f'experiments/{key}/resume')
             assert (await elsewhere.wait_over(key))['state'] == 'done'
-            cells = (await elsewhere.read(f'experiments/{key}/cells'))['cells']
-            answer = (await elsewhere.read(f'experiments/{key}/answer'))['text']
-            print(answer)
-            assert 'stricter reviewer is better' in answer
+            cells = await elsewhere.cells(key)
+            assert (
+                'stricter reviewer is better' in (await elsewhere.read(f'experiments/{key}/answer'))['text']
+            )
             assert {cell['id'] for cell in cells if cell['scores']['liked']['value'] == 1.0} == {marked}
-    assert Counter(cell['state'] for cell in cells) == {'scored': RUNS}
-    runs = (await reader.runs(RunQuery(tag=f'experiment:{key}', limit=200))).runs
-    assert sorted(info.id for info in runs) == sorted(cell['run'] for cell in cells)
-    assert len(drivers) == 2
-    await check_journal(fleet.database, [str(info.id) for info in runs])
+            assert Counter(cell['state'] for cell in cells) == {'scored': RUNS}
+            runs = await runs_of(reader, key)
+            assert sorted(info.id for info in runs) == sorted(cell['run'] for cell in cells)
+            await check_journal(fleet.database, [str(info.id) for info in runs])
+            nightly, cancelled = await fires_once(elsewhere, other, reader, experiment)
+        await until(lambda: len(said) >= 3, 'all ends are told')
+        await asyncio.sleep(6)  # Each server looks every five seconds for what is over.
+    told_of = Counter((body['type'], body['data']['experiment']) for body in said)
+    assert told_of == {('experiment.done', ended): 1 for ended in (key, nightly, cancelled)}
+
+
+async def fires_once(one: Api, two: Api, reader: Journal, experiment: Experiment) -> tuple[str, str]:
+    """Have a schedule start the experiment twice, and cancel the second one elsewhere; return both."""
+    cases = (await one.read('datasets'))[0]['id']
+    action = dump(replace(experiment, dataset=cases, name='Each night', repeats=1))
+    spec = {'intervals': [{'every': 5}]}
+    policy = {'overlap': 'skip'}
+    body = {'name': 'nightly', 'experiment': action, 'spec': spec, 'policy': policy}
+    schedule = (await one.post('schedules', body))['id']
+
+    async def started() -> list[str]:
+        ticks = await reader.documents.find(EntryQuery(kind='tick', state='started'))
+        return [str(tick.body['run']) for tick in sorted(ticks, key=lambda tick: tick.rank)]
+
+    async def has(number: int) -> bool:
+        return len(await started()) >= number
+
+    await until(lambda: has(1), 'the schedule starts an experiment')
+    assert (await one.wait_over((await started())[0]))['state'] == 'done'
+    await until(lambda: has(2), 'the schedule starts another')
+    await one.change(f'schedules/{schedule}', {'paused': True})
+    nightly, cancelled = await started()
+    await two.post(f'experiments/{cancelled}/cancel', {'reason': 'enough'})
+    assert (await two.read(f'experiments/{cancelled}'))['author'] == 'schedule:nightly'
+
+    async def is_settled() -> bool:
+        states = {cell['state'] for cell in await two.cells(cancelled)}
+        return 'running' not in states and all(info.status.ended for info in await runs_of(reader, cancelled))
+
+    await until(is_settled, 'all runs of what was cancelled have ended')
+    assert len(await runs_of(reader, nightly)) == RUNS // 2 > len(await runs_of(reader, cancelled))
+    assert sorted(
+        item['id'] for item in await one.read('experiments') if item['name'] == 'Each night'
+    ) == sorted((nightly, cancelled))
+    return nightly, cancelled
+
+
+async def runs_of(reader: Journal, experiment: str) -> Sequence[RunInfo]:
+    return (await reader.runs(RunQuery(tag=f'experiment:{experiment}', limit=200))).runs
+
+
+async def drivers_of(reader: Journal, experiment: str) -> set[str]:
+    """The workers that have driven runs of an experiment last."""
+    return {name_of(info.owner) for info in await runs_of(reader, experiment) if address_of(info.owner)}

@@ -147,14 +147,14 @@ class Experiments:
     async def answer(self, experiment: str) -> Answer:
         """Return what the runs so far say of the variants. Raises `UnknownExperiment`."""
         stored = await self.get(experiment)
-        results = results_of(await self._store.cells.list(about=experiment))
+        results = results_of(await self._store.cells_since(experiment, 0.0))
         design = design_of(stored, await self._count_cases(stored))
         return await asyncio.to_thread(find_answer, design, results, cut_short=stored.state == 'done')
 
     async def paths(self, experiment: str) -> PathAnswer:
         """Return where the paths of variants part. Raises `UnknownExperiment`."""
         stored = await self.get(experiment)
-        return await read_paths(self._host.journal, stored, await self._store.cells.list(about=experiment))
+        return await read_paths(self._host.journal, stored, await self._store.cells_since(experiment, 0.0))
 
     async def trend(self, experiment: str) -> Sequence[TrendPoint]:
         """Return the scores of versions of its workflow, the oldest first. Raises `UnknownExperiment`."""

@@ -28,7 +28,7 @@ OWN: Final = {
 TAG = 'experiment:'
 """The runs of an experiment have the tag `experiment:ID`."""
 MAX_PROBLEMS = 20
-MAX_RUNS = 100_000
+MAX_RUNS = 20_000
 """The most runs of an experiment: its answer is computed from all of them, at once."""
 MAX_SEED = 2**31 - 1
 

@@ -11,7 +11,7 @@ from engine.journal.documents import Documents, EntryQuery
 from engine.journal.store import Columns, Store
 from engine.operations.experiments.records import Cell, Experiment, Mark, UnknownExperiment
 
-FIRST_PAGE, PAGE = 200, 2_000
+FIRST_PAGE, PAGE = 200, 500
 """Cells read at first, and at a time from then on."""
 MIN_TICK = 1e-6
 """By how much the cursors of changes differ at least, in seconds."""

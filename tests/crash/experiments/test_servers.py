@@ -15,6 +15,7 @@ from tests.crash.test_postgres_servers import Servers
 
 
 @pytest.mark.slow
+@pytest.mark.long
 async def test_the_other_server_goes_on_with_an_experiment(tmp_path: Path, postgres_url: str) -> None:
     servers, sample = Servers(tmp_path, postgres_url), read_experiment(SAMPLE)
     people = ScorerSpec(name='liked', kind='people')

@@ -73,6 +73,20 @@ async def test_an_experiment_under_way_is_followed_and_paused(pages: User, condu
     await see(pages, 'Done', 'Score again', retries=30)
 
 
+async def test_an_experiment_that_failed_says_why_and_is_resumed(
+    pages: User, conductor: LocalConductor
+) -> None:
+    pattern = conductor.catalog.patterns.pop('echo')
+    lost = replace(LOAVES, id='lost', dataset=(await conductor.datasets.get(LOAVES.dataset)).id)
+    await conductor.experiments._store.experiments.write([lost])
+    await conductor.experiments.resume('lost')
+    await pages.open('/experiments/lost')
+    await see(pages, 'Failed', "There is no pattern 'echo'", retries=30)
+    conductor.catalog.add(pattern)
+    click(pages, 'Resume')
+    await see(pages, 'Done', 'Score again', retries=30)
+
+
 async def test_the_diagram_says_where_variants_part(pages: User, conductor: LocalConductor) -> None:
     around = Variant(name='around', change={'parameters': {'detour': True}})
     variants = (LOAVES.variants[0], around)

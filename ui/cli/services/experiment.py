@@ -108,7 +108,7 @@ def resume(
     *,
     session: Session,
 ) -> None:
-    """Go on with a paused or interrupted experiment, and show the answer."""
+    """Go on with a paused, failed or interrupted experiment, and show the answer."""
 
     async def work(conductor: Conductor) -> ExperimentResult:
         stored = await _find(conductor, name)

@@ -1,4 +1,4 @@
-"""Cells: the runs of one experiment as the process that makes them knows them, and what they have used."""
+"""Cells: the runs of one experiment, as the process that makes them knows them, and their use."""
 
 from __future__ import annotations
 

@@ -85,6 +85,7 @@ async def test_a_plan_says_what_is_run_before_anything_is(conductor: LocalConduc
         ({'base': Launch(pattern='echo', title='mine')}, 'base.title'),
         ({'scorers': (ScorerSpec(name='a', kind='b'),)}, 'scorers.0.kind'),
         ({'budget': Budget(tokens=-1)}, 'budget.tokens'),
+        ({'repeats': 1_000}, 'repeats'),
         ({'base': Launch(pattern='echo', parameters={'task': 3})}, 'cases.case 0.task'),
     ],
 )

@@ -93,6 +93,7 @@ async def test_a_run_is_compared_though_the_first_variant_ends_while_it_is_score
     conductor: LocalConductor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     let_end, result = asyncio.Event(), conductor.result
+    entries = vars(conductor.journal.documents)['_entries']
     first = cell_id('x', 'case 0', 'as it is', 1)
 
     async def slow_result(run: RunId) -> Any:
@@ -103,9 +104,7 @@ async def test_a_run_is_compared_though_the_first_variant_ends_while_it_is_score
     async def hook(cell: Cell) -> None:
         if (cell.case, cell.variant) == ('case 0', 'wrong'):
             let_end.set()
-            await until(
-                lambda: conductor.journal.documents._entries['experiment-cell', first].state == 'scored'
-            )  # type: ignore[attr-defined]
+            await until(lambda: entries['experiment-cell', first].state == 'scored')
 
     monkeypatch.setattr(conductor, 'result', slow_result)
     before_scoring(monkeypatch, hook)
@@ -213,8 +212,7 @@ async def test_what_a_killed_server_has_left_of_a_cancelled_experiment_is_cancel
 
 def die(conductor: LocalConductor) -> None:
     """Stop what a conductor does, as if its process was killed: it gives nothing back."""
-    release = conductor.experiments._store
-    release.release_lease = _nothing  # type: ignore[method-assign]
+    vars(conductor.experiments._store)['release_lease'] = _nothing
     for task in conductor.experiments._drivers.active.values():
         task.cancel()
 
@@ -247,7 +245,7 @@ async def test_what_is_begun_is_finished_though_the_budget_is_used_up() -> None:
     )
     await killed.datasets.save('tasks', [replace(case, parameters={}) for case in CASES])
     await killed.experiments.add(replace(begun, dataset='tasks'))
-    entries = journal.documents._entries  # type: ignore[attr-defined]
+    entries = vars(journal.documents)['_entries']
     await until(
         lambda: (
             {'running', 'scored'}
@@ -295,7 +293,7 @@ async def _yes(*arguments: Any) -> bool:
 
 async def test_an_experiment_that_failed_goes_on_once_its_pattern_is_back(conductor: LocalConductor) -> None:
     added = await conductor.experiments.add(experiment(id='x'))
-    pattern = conductor.catalog.patterns.pop('echo')  # type: ignore[attr-defined]
+    pattern = conductor.catalog.patterns.pop('echo')
     die(conductor)
     await until(lambda: not conductor.experiments._drivers.active)
     await conductor.experiments.resume(added.id)
@@ -367,7 +365,7 @@ async def test_whoever_follows_the_changes_misses_none(
         seen |= {cell.id: cell for cell in page.cells}
         cursor = page.cursor
         await asyncio.sleep(0)
-    conductor.clock._now -= 3_600  # type: ignore[attr-defined]  # Another server's clock is behind.
+    vars(conductor.clock)['_now'] -= 3_600  # Another server's clock is behind.
     marked = next(iter(seen))
     await conductor.experiments.mark('x', marked, value=1.0)
     page = await conductor.experiments.cells('x', cursor)

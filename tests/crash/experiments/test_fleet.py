@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from engine.journal import EntryQuery, Journal
 from engine.operations.experiments import SAMPLE, Experiment, ScorerSpec, read_experiment
 from engine.records import RunInfo, RunQuery
+from storage import open_journal
 from tests.crash.experiments.api import Api, api_of
-from tests.crash.fleet.processes import Fleet, Process, check_journal, until
+from tests.crash.fleet.processes import Fleet, check_journal, until
 from tests.support.servers.http_server import Answer, local
 from ui.api.wire import dump
 from ui.fleet.owners import address_of, name_of
@@ -28,61 +29,69 @@ RUNS = 8 * 3 * 2
 @contextmanager
 def told() -> Iterator[tuple[str, list[Any]]]:
     """Receive webhooks; yields the address, and the list that what is said of experiments is added to."""
-    said: list[Any] = []
+    posts: list[Any] = []
 
     def receive(method: str, path: str, body: Any) -> Answer:
         if str(body['type']).startswith('experiment.'):
-            said.append(body)
+            posts.append(body)
         return 204, {}, b''
 
     with local(receive) as receiver:
-        yield f'{receiver.url}/hook', said
+        yield f'{receiver.url}/hook', posts
 
 
 @pytest.fixture
-async def second(fleet: Fleet) -> AsyncIterator[tuple[Process, Api]]:
-    process = await fleet.web()
-    async with api_of(process) as api:
-        yield process, api
+async def fleet(tmp_path: Path, postgres_url: str) -> AsyncIterator[Fleet]:
+    fleet = Fleet(tmp_path, postgres_url)
+    try:
+        await fleet.temporal()
+        yield fleet
+    finally:
+        fleet.close()
+
+
+@pytest.fixture
+async def reader(fleet: Fleet) -> AsyncIterator[Journal]:
+    journal = await open_journal(fleet.database)
+    yield journal
+    await journal.close()
 
 
 async def test_an_experiment_of_a_fleet_survives_its_workers_and_servers(
-    fleet: Fleet, server: Process, web: httpx.AsyncClient, second: tuple[Process, Api], reader: Journal
+    fleet: Fleet, reader: Journal
 ) -> None:
-    sample, first, (other_process, other) = read_experiment(SAMPLE), Api(web), second
-    people = ScorerSpec(name='liked', kind='people')
+    sample, people = read_experiment(SAMPLE), ScorerSpec(name='liked', kind='people')
     experiment = replace(sample.experiment, scorers=(*sample.experiment.scorers, people))
+    servers = [await fleet.web() for _ in range(3)]
     workers = [await fleet.worker(HEMICYCLE_PACE='20') for _ in range(2)]
-    with told() as (address, said):
+    async with AsyncExitStack() as stack:
+        first, other, elsewhere = [await stack.enter_async_context(api_of(server)) for server in servers]
+        address, posts = stack.enter_context(told())
         await first.post('destinations', {'name': 'Team', 'channel': 'webhook', 'address': address})
         key = await first.begin(replace(sample, experiment=experiment))
-        await first.wait_scored(key, 8, server)
+        await first.wait_scored(key, 8, servers[0])
         drivers = await drivers_of(reader, key)
         assert len(drivers) == 2, drivers
         workers[0].kill()
-        await first.wait_scored(key, 14, server)
-        server.kill()
-        await other.wait_scored(key, (await other.scored(key)) + 6, other_process)
-        third = await fleet.web()
-        async with api_of(third) as elsewhere:
-            await elsewhere.post(f'experiments/{key}/pause')
-            marked = next(cell['id'] for cell in await elsewhere.cells(key) if cell['state'] == 'scored')
-            await elsewhere.post(f'experiments/{key}/marks', {'cell': marked, 'value': 1.0})
-            await elsewhere.post(f'experiments/{key}/resume')
-            assert (await elsewhere.wait_over(key))['state'] == 'done'
-            cells = await elsewhere.cells(key)
-            assert (
-                'stricter reviewer is better' in (await elsewhere.read(f'experiments/{key}/answer'))['text']
-            )
-            assert {cell['id'] for cell in cells if cell['scores']['liked']['value'] == 1.0} == {marked}
-            assert Counter(cell['state'] for cell in cells) == {'scored': RUNS}
-            runs = await runs_of(reader, key)
-            assert sorted(info.id for info in runs) == sorted(cell['run'] for cell in cells)
-            await check_journal(fleet.database, [str(info.id) for info in runs])
-            nightly, cancelled = await fires_once(elsewhere, other, reader, experiment)
-        await until(lambda: len(said) >= 3, 'all ends are told')
+        await first.wait_scored(key, 14, servers[0])
+        servers[0].kill()
+        await other.wait_scored(key, (await other.scored(key)) + 6, servers[1])
+        await elsewhere.post(f'experiments/{key}/pause')
+        marked = next(cell['id'] for cell in await elsewhere.cells(key) if cell['state'] == 'scored')
+        await elsewhere.post(f'experiments/{key}/marks', {'cell': marked, 'value': 1.0})
+        await elsewhere.post(f'experiments/{key}/resume')
+        assert (await elsewhere.wait_over(key))['state'] == 'done'
+        cells = await elsewhere.cells(key)
+        assert 'stricter reviewer is better' in (await elsewhere.read(f'experiments/{key}/answer'))['text']
+        assert {cell['id'] for cell in cells if cell['scores']['liked']['value'] == 1.0} == {marked}
+        assert Counter(cell['state'] for cell in cells) == {'scored': RUNS}
+        runs = await runs_of(reader, key)
+        assert sorted(info.id for info in runs) == sorted(cell['run'] for cell in cells)
+        await check_journal(fleet.database, [str(info.id) for info in runs])
+        nightly, cancelled = await fires_once(elsewhere, other, reader, experiment)
+        await until(lambda: len(posts) >= 3, 'all ends are told')
         await asyncio.sleep(6)  # Each server looks every five seconds for what is over.
-    told_of = Counter((body['type'], body['data']['experiment']) for body in said)
+    told_of = Counter((body['type'], body['data']['experiment']) for body in posts)
     assert told_of == {('experiment.done', ended): 1 for ended in (key, nightly, cancelled)}
 
 

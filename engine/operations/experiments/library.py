@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from io import BytesIO
@@ -89,7 +89,8 @@ class Library:
         """Return a dataset by its id or its name. Raises `UnknownDataset`."""
         if stored := await self._store.find(dataset):
             return stored
-        named = [item for item in await self._store.list() if item.name == dataset]
+        name = _name_of(dataset)
+        named = [item for item in await self._store.list() if item.name == name]
         if len(named) != 1:
             raise UnknownDataset(dataset)
         return named[0]
@@ -108,26 +109,20 @@ class Library:
         Raises:
             InvalidInput: names the case.
         """
-        name = ' '.join(dataset.split())
         chunks, version = await asyncio.to_thread(_encode, cases)
         now, author = self._clock.now(), ACTOR.get()
         try:
             info = await self.get(dataset)
         except UnknownDataset:
-            if not 0 < len(name) <= 200:
-                raise InvalidInput({'dataset': 'its name must have 1 to 200 characters'}) from None
-            info = DatasetInfo(id=uuid.uuid4().hex[:12], name=name, created=now, author=author)
-            await self._store.write([info])
+            info = await self._make(_name_of(dataset), now, author)
         if info.versions and info.versions[-1].id == version:
             return info
         about = f'{info.id}/{version}'
         for number, chunk in enumerate(chunks):
             key = f'{about}/{number:06}'
-            old = await self._documents.get(CASES_KIND, key)
-            if old is None:
-                await self._documents.write(
-                    [Entry(kind=CASES_KIND, key=key, about=about, rank=number, body={'cases': chunk})]
-                )
+            entry = Entry(kind=CASES_KIND, key=key, about=about, rank=number, body={'cases': chunk})
+            with suppress(EntryChanged):  # The same cases are there already.
+                await self._documents.write([entry])
         added = DatasetVersion(
             id=version,
             cases=len(cases),
@@ -136,13 +131,29 @@ class Library:
             note=note,
             splits=tuple(dict.fromkeys(case.split for case in cases if case.split)),
         )
+
+        def edit(stored: DatasetInfo) -> DatasetInfo:
+            if stored.versions and stored.versions[-1].id == version:
+                return stored  # Somebody else has just saved the same.
+            return replace(stored, versions=(*stored.versions, added))
+
         while True:
             try:
-                return await self._store.change(
-                    info.id, lambda stored: replace(stored, versions=(*stored.versions, added))
-                )
+                return await self._store.change(info.id, edit)
             except EntryChanged:
                 continue
+
+    async def _make(self, name: str, now: float, author: str) -> DatasetInfo:
+        """Make a dataset, unless somebody else has just done so. Raises `InvalidInput`."""
+        if not 0 < len(name) <= 200:
+            raise InvalidInput({'dataset': 'its name must have 1 to 200 characters'})
+        # An id that follows from the name, so that two who save under a new name at once make one dataset.
+        made = DatasetInfo(id=digest_of('dataset', name)[:12], name=name, created=now, author=author)
+        try:
+            await self._store.write([made])
+        except EntryChanged:
+            return await self._store.get(made.id)
+        return made
 
     async def read_table(
         self,
@@ -163,6 +174,10 @@ class Library:
         await self._store.remove(info.id)
         for version in info.versions:
             await self._documents.forget(EntryQuery(kind=CASES_KIND, about=f'{info.id}/{version.id}'))
+
+
+def _name_of(dataset: str) -> str:
+    return ' '.join(dataset.split())
 
 
 def _encode(cases: Sequence[Case]) -> tuple[list[list[Any]], str]:

@@ -6,6 +6,7 @@ import asyncio
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
@@ -84,7 +85,8 @@ class Marking:
         await self._store.marks.write([stored])
         for cell in cells.values():
             if cell and cell.run:
-                await self._score(experiment, cell.id)
+                with suppress(UnknownRun):  # It has been removed; the mark stays.
+                    await self._score(experiment, cell.id)
         return stored
 
     async def to_mark(self, experiment: Experiment, limit: int) -> list[Pairing]:

@@ -70,6 +70,8 @@ class Drivers:
                     await self.adopt(lease.id)
             except JournalError as error:
                 log.warning('experiments wait for the journal: %s', error)
+            except Exception:
+                log.exception('experiments that nobody runs could not be looked for')
             await self._host.clock.sleep(ADOPTION_SECONDS)
 
     async def close(self) -> None:

@@ -34,8 +34,8 @@ async def settle(host: Host, store: ExperimentStore, experiment: Experiment) -> 
     judges = [info.id for info in unfinished.runs if JUDGE_TAG in info.tags and not info.parent]
     runs = [*judges, *(cell.run for cell in cells if not cell.reused)]
     await asyncio.gather(*map(desk.cancel, runs))
-    for cell in cells:
-        await store.touch(await _ended(host, cell))
+    for cell in await asyncio.gather(*(_ended(host, cell) for cell in cells)):
+        await store.touch(cell)
 
 
 async def _ended(host: Host, cell: Cell) -> Cell:

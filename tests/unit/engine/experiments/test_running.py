@@ -373,3 +373,10 @@ async def test_whoever_follows_the_changes_misses_none(
     seen |= {cell.id: cell for cell in page.cells}
     stored = await conductor.experiments.cells('x')
     assert seen == {cell.id: cell for cell in stored.cells} and len(seen) == 24
+
+
+async def test_two_who_save_a_new_dataset_at_once_make_one(conductor: LocalConductor) -> None:
+    saved = await asyncio.gather(*(conductor.datasets.save('  New   rolls', CASES[:n]) for n in (1, 1, 2)))
+    stored = await conductor.datasets.get('New rolls')
+    assert {item.id for item in saved} == {stored.id} and len(stored.versions) == 2
+    assert await conductor.datasets.get(' New  rolls ') == stored

@@ -29,6 +29,8 @@ MIN_POLL_SECONDS, MAX_POLL_SECONDS = 0.25, 5.0
 STEPS_PER_READ = 500
 EXPERIMENT_SECONDS = 5.0
 """Seconds between looks for experiments that are over."""
+FAILED, ENDED = 1.0, 2.0
+"""What of an experiment is notified of: one that has failed can be resumed, and ends then."""
 LATE_SECONDS, ADOPT_SECONDS = 60.0, 20.0
 """Seconds after which another server sends a killed server's messages, and between searches for them."""
 MAX_FOLDS = 200
@@ -61,8 +63,8 @@ class Notifications:
         self.destinations, self._outbox = Destinations(journal.documents, clock), Outbox(journal.documents)
         self._dispatcher = Dispatcher(self._outbox, self.destinations, channels, clock, delays)
         self._folds: OrderedDict[RunId, Fold] = OrderedDict()
-        self._settled: set[str] = set()
-        """Experiments of whose end everybody has been notified."""
+        self._settled: set[tuple[str, float]] = set()
+        """Experiments of whose failure, or end, everybody has been notified."""
         self._damaged: set[RunId] = set()
         """Runs whose steps cannot be read, skipped so that they do not block the others."""
 
@@ -173,17 +175,18 @@ class Notifications:
         active = [destination for destination in await self.destinations.list() if not destination.paused]
         stored = 0
         for experiment in await self._conductor.experiments.list() if active else ():
-            if not experiment.is_over or experiment.id in self._settled:
+            end = FAILED if experiment.state == 'failed' else ENDED
+            if not experiment.is_over or (experiment.id, end) in self._settled:
                 continue
             cursor = await self._outbox.cursor(RunId(experiment.id))
-            if cursor.rank == 0.0:
+            if cursor.rank < end:
                 messages = await self._experiment_messages(experiment, active)
                 try:
-                    self._dispatcher.add(await self._outbox.add(messages, replace(cursor, rank=1.0)))
+                    self._dispatcher.add(await self._outbox.add(messages, replace(cursor, rank=end)))
                 except EntryChanged:
                     continue  # Another server has notified everybody.
                 stored += len(messages)
-            self._settled.add(experiment.id)
+            self._settled.add((experiment.id, end))
         return stored
 
     async def adopt_overdue(self) -> None:
@@ -273,7 +276,11 @@ class Notifications:
         notices = await find_experiment_notices(self._conductor, experiment)
         return [
             self._message(
-                destination, NO_RUN, experiment.name, notice, salt=f'{experiment.id} {notice.event}'
+                destination,
+                NO_RUN,
+                experiment.name,
+                notice,
+                salt=f'{experiment.id} {notice.event} {experiment.state == "failed"}',
             )
             for destination in listeners
             for notice in notices

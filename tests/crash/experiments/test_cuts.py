@@ -11,9 +11,10 @@ from engine import LocalConductor
 from engine.journal import MemoryJournal
 from engine.operations.experiments.datasets import Case
 from engine.operations.experiments.records import Experiment, ScorerSpec, Variant, cell_id
+from engine.patterns.judge import Judge
 from engine.records import Launch, Outcome, RunId
 from tests.support.charts.echo import Echo
-from tests.support.harness import HastyClock, turns
+from tests.support.harness import FakeModel, HastyClock, catalog, turns
 
 MAX_CUTS = 300
 VARIANTS = (Variant(name='as it is'), Variant(name='around', change={'parameters': {'detour': True}}))
@@ -52,8 +53,8 @@ async def never(*arguments: Any, **options: Any) -> None:
 
 
 def conductor_of(journal: Any, owner: str) -> LocalConductor:
-    conductor = LocalConductor(journal, clock=HastyClock(), owner=owner)
-    conductor.catalog.add(Echo)
+    judge = FakeModel({'why': 'They are alike.', 'better': 'neither'})
+    conductor = LocalConductor(journal, catalog=catalog(judge, Echo, Judge), clock=HastyClock(), owner=owner)
     result = conductor.result
 
     async def first_ends_last(run: RunId) -> Outcome:

@@ -141,11 +141,14 @@ class Desk:
         raise problem
 
     async def _start(self, run: RunId, launch: Launch) -> None:
-        try:
-            with acting_as(self.experiment.author):
-                await self.host.start(launch, run=run)
-        except JournalConflict:  # It goes on if its process has died.
+        """Start a run, or have it go on if it was started by a process that has died; it may have ended."""
+        with suppress(UnknownRun):
+            if (await self.host.info(run)).status.ended:
+                return  # What it needed to start need not be there any more.
             await self.host.recover(where=lambda info: info.id == run)
+            return
+        with suppress(JournalConflict), acting_as(self.experiment.author):  # A process stalled until now has.
+            await self.host.start(launch, run=run)
 
     async def judge(self, key: str, launch: Launch) -> Outcome:
         """Return the outcome of a run that judges another; the same key never starts a second one."""

@@ -260,6 +260,25 @@ async def test_what_is_begun_is_finished_though_the_budget_is_used_up() -> None:
     await other.close()
 
 
+async def test_a_run_that_has_ended_counts_though_it_could_not_be_started_again() -> None:
+    journal = MemoryJournal()
+    killed = await conductor_of(journal, owner='killed')
+    other = await conductor_of(journal, owner='other')
+    vars(killed)['result'] = vars(other)['start'] = _for_ever
+    await killed.experiments.add(experiment(id='x', at_once=8))
+    await until(
+        lambda: len(journal._infos) == 8 and all(info.status.ended for info in journal._infos.values())
+    )
+    die(killed)
+    await other.experiments._drivers.adopt('x')
+    assert {cell.status for cell in await ended(other, 'x')} == {Status.DONE}
+    await other.close()
+
+
+async def _for_ever(*arguments: Any, **values: Any) -> None:
+    await asyncio.Event().wait()
+
+
 async def test_a_run_that_cannot_go_on_counts_as_failed(conductor: LocalConductor) -> None:
     run = RunId(cell_id('x', 'case 1', 'wrong', 1))
     shape = conductor._live.charts.of(Echo(Echo.Parameters())).shape

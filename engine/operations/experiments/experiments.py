@@ -4,40 +4,39 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import replace
 
-from engine.errors import EventRefused
-from engine.operations.experiments.adoption import Adoption, LaunchDefault
+from engine.operations.experiments.adoption import Adoption, AdoptionKind, AdoptionPlan, LaunchDefault
 from engine.operations.experiments.answer import find_answer
 from engine.operations.experiments.answer.path_records import PathAnswer
 from engine.operations.experiments.answer.records import Answer, TrendPoint
+from engine.operations.experiments.files.bundle_export import BundleExport
 from engine.operations.experiments.library import Library, UnknownDataset
-from engine.operations.experiments.marking import Agreement, Marking, Pairing
+from engine.operations.experiments.marking import Agreement, Marking, Pairing, Unmarked
 from engine.operations.experiments.outcomes import read_paths, read_regression, read_trend
-from engine.operations.experiments.planning import Bound, Plan, Planner, naming
-from engine.operations.experiments.records import Cell, Experiment, Mark, ScorerSpec, UnknownExperiment
+from engine.operations.experiments.planning import Plan, Planner, naming
+from engine.operations.experiments.records import (
+    CellPage,
+    Experiment,
+    ExperimentRefused,
+    Mark,
+    ScorerSpec,
+    State,
+    UnknownExperiment,
+)
 from engine.operations.experiments.running.drivers import Drivers
+from engine.operations.experiments.running.estimating import estimate, judges_of, loads_of
 from engine.operations.experiments.running.host import Host
 from engine.operations.experiments.running.preparing import Preparing
 from engine.operations.experiments.running.runner import design_of, results_of
 from engine.operations.experiments.scorers import read_scorers, scorers_digest
 from engine.operations.experiments.store import ExperimentStore
-from engine.records import Launch
+from engine.operations.rehearsal import Cost
+from engine.records import Launch, RunInfo
 from engine.runtime.run_factory import ACTOR
 
-Seen = Callable[[Experiment], bool]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CellPage:
-    """The cells of an experiment that have changed since a cursor."""
-
-    cells: tuple[Cell, ...]
-    cursor: float
-    """Give it as `since` to get what changes afterwards."""
-    planned: int
-    """How many runs there are to be, of all variants together."""
+Seen = Callable[[Experiment | RunInfo], bool]
 
 
 class Experiments:
@@ -46,7 +45,7 @@ class Experiments:
     Args:
         host: the conductor.
         check: checks a launch as if it was started. Raises `InvalidInput`, and what starting it may raise.
-        bound: returns what a run uses at most.
+        rehearse: returns what a run costs, by a rehearsal.
         is_alive: whether the process of that name is still alive; see `LocalConductor`.
     """
 
@@ -54,30 +53,32 @@ class Experiments:
         self,
         host: Host,
         check: Callable[[Launch], Awaitable[object]],
-        bound: Callable[[Launch], Awaitable[Bound]],
+        rehearse: Callable[[Launch], Awaitable[Cost]],
         is_alive: Callable[[str], bool],
     ) -> None:
-        self._host, self._bound = host, bound
-        self._store = ExperimentStore(host.journal.documents)
-        self.datasets = Library(host.journal.documents, host.catalog, host.clock)
-        self._adoption = Adoption(host.journal.documents, host.clock)
+        self._host, self._rehearse = host, rehearse
+        documents = host.journal.documents
+        self._store, self.datasets = ExperimentStore(documents), Library(documents, host.catalog, host.clock)
+        self._adoption = Adoption(documents, host.charts, host.catalog, self.datasets, host.clock)
         self._marking = Marking(host, self._store, self.datasets)
+        self._bundles = BundleExport(host, self._store, self.datasets)
         self._preparing = Preparing(host, self._store, self.datasets, check)
         self._drivers = Drivers(host, self._store, self.datasets, self._preparing, is_alive)
         self.run, self.close = self._drivers.run, self._drivers.close
-        self._seen: Seen = lambda experiment: True
+        self._seen: Seen = lambda record: True
         self._counts: dict[tuple[str, str, str], int] = {}
         """How many cases a split of a version of a dataset has."""
 
-    def seen_by(self, can_see: Callable[[Experiment], bool]) -> Experiments:
-        """Return the experiments of a person who may see these."""
+    def seen_by(self, can_see: Seen) -> Experiments:
+        """Return the experiments of a person who may see these, and these runs."""
         narrowed = object.__new__(Experiments)
         vars(narrowed).update(vars(self), _seen=can_see)
         return narrowed
 
-    async def list(self) -> list[Experiment]:
-        """Return all experiments, newest first."""
-        return [item for item in await self._store.experiments.list(newest=True) if self._seen(item)]
+    async def list(self, *, state: State | None = None, after: float | None = None) -> list[Experiment]:
+        """Return the experiments, newest first: those in a state, or made after a moment."""
+        stored = await self._store.newest(after, **({'state': state} if state else {}))
+        return [item for item in stored if self._seen(item)]
 
     async def get(self, experiment: str) -> Experiment:
         """Return an experiment by its id. Raises `UnknownExperiment`."""
@@ -96,18 +97,14 @@ class Experiments:
 
         reused = await asyncio.to_thread(count)
         per_variant = len(planner.cases) * pinned.repeats
-        bounds = [await self._bound(launch) for launch in planner.sample_launches().values()]
         runs = per_variant * len(pinned.variants) - reused
-        share = runs / (per_variant * len(pinned.variants))
+        judges = judges_of(planner)
         return Plan(
             cases=len(planner.cases),
             runs=runs,
             reused=reused,
-            bound=Bound(
-                calls=_total([bound.calls for bound in bounds], per_variant * share),
-                tokens=_total([bound.tokens for bound in bounds], per_variant * share),
-                dollars=_total([bound.dollars for bound in bounds], per_variant * share),
-            ),
+            judges=round(sum(times for _, times in judges)),
+            estimate=await estimate([*loads_of(planner, runs), *judges], self._rehearse, self._host.journal),
             changed=changed,
         )
 
@@ -133,10 +130,14 @@ class Experiments:
         await self._drivers.adopt(started.id)
         return started
 
-    async def cells(self, experiment: str, since: float = 0.0) -> CellPage:
-        """Return the cells that have changed after a cursor, in that order. Raises `UnknownExperiment`."""
+    async def cells(self, experiment: str, since: float = 0.0, case: str = '') -> CellPage:
+        """Return the cells that have changed after a cursor, in that order; with `case`, only its own.
+
+        Raises `UnknownExperiment`.
+        """
         stored = await self.get(experiment)
-        changed = await self._store.cells_since(experiment, since)
+        found = self._store.cells_of(stored, case) if case else self._store.cells_since(experiment, since)
+        changed = [cell for cell in await found if cell.changed > since]
         cases = await self._count_cases(stored)
         return CellPage(
             cells=tuple(changed),
@@ -163,6 +164,12 @@ class Experiments:
     async def regression(self, experiment: Experiment) -> str:
         """Return why an experiment that is done is a regression, in words; '' if it is none."""
         return await read_regression(self._store, experiment)
+
+    async def export(self, experiment: str, *, compressed: bool = True) -> AsyncIterator[bytes]:
+        """Export an experiment; see `BundleExport.export`. Raises `UnknownExperiment`."""
+        stored = await self.get(experiment)
+        async for piece in self._bundles.export(stored, can_see=self._seen, compressed=compressed):
+            yield piece
 
     async def pause(self, experiment: str) -> Experiment:
         """Start no more runs; those under way go on. Raises `UnknownExperiment`, `EventRefused`."""
@@ -220,7 +227,7 @@ class Experiments:
         """Remove an experiment; its runs stay. Raises `UnknownExperiment`, `EventRefused`."""
         stored = await self.get(experiment)
         if not stored.is_over:
-            raise EventRefused(experiment, 'remove', f'it is {stored.state}: cancel it first')
+            raise ExperimentRefused(experiment, 'remove', f'it is {stored.state}: cancel it first')
         await self._store.remove(experiment)
 
     async def mark(
@@ -245,29 +252,28 @@ class Experiments:
         """Return runs that the caller has not marked, without their variants. Raises `UnknownExperiment`."""
         return await self._marking.to_mark(await self.get(experiment), limit)
 
+    async def unmarked(self) -> Sequence[Unmarked]:
+        """Return the experiments with answers that the caller has not marked, newest first."""
+        return await self._marking.unmarked(self._seen)
+
     async def defaults(self) -> Sequence[LaunchDefault]:
         """Return the variants that are defaults, of experiments that may be seen."""
         seen = {item.id for item in await self.list()}
         return [item for item in await self._adoption.list() if item.experiment in seen]
 
-    async def adopt(self, experiment: str, variant: str) -> LaunchDefault:
-        """Make a variant what the launch form of its pattern starts from.
+    async def adoption(self, experiment: str, variant: str) -> AdoptionPlan:
+        """Return what making a variant a version of its chart would change. Raises as `adopt`."""
+        return await self._adoption.plan(await self.get(experiment), variant)
 
-        Raises:
-            UnknownExperiment
-            InvalidInput: there is no such variant, or it would change nothing.
-        """
-        adopted = await self.get(experiment)
-        try:
-            cases = await self.datasets.cases(adopted.dataset, adopted.version)
-        except UnknownDataset:
-            cases = []
-        given = set.intersection(*(set(case.parameters) for case in cases)) if cases else set()
-        return await self._adoption.adopt(adopted, variant, given)
+    async def adopt(
+        self, experiment: str, variant: str, *, kind: AdoptionKind = 'settings', base: str = ''
+    ) -> LaunchDefault:
+        """Make a variant the default of its pattern. Raises `UnknownExperiment`, and as `Adoption.adopt`."""
+        return await self._adoption.adopt(await self.get(experiment), variant, kind, base)
 
-    async def reset_default(self, pattern: str) -> None:
-        """Have the launch form of a pattern start from its own defaults again. Raises `NoLaunchDefault`."""
-        await self._adoption.remove(pattern)
+    async def reset_default(self, pattern: str, *, version: str = '') -> None:
+        """Take back that a variant is the default. Raises as `Adoption.remove`."""
+        await self._adoption.remove(pattern, version)
 
     async def agreement(self, experiment: str) -> Sequence[Agreement]:
         """Return how far each scorer agrees with people's marks. Raises `UnknownExperiment`."""
@@ -303,14 +309,8 @@ class Experiments:
 
         def change(stored: Experiment) -> Experiment:
             if stored.state not in states:
-                raise EventRefused(experiment, event, f'it is {stored.state}')
+                raise ExperimentRefused(experiment, event, f'it is {stored.state}')
             changed: Experiment = replace(edit(stored), **values)  # type: ignore[arg-type]
             return changed
 
         return await self._store.change(experiment, change)
-
-
-def _total(each: Sequence[float | None], times: float) -> float | None:
-    """Return the sum for all variants; None if one is not known."""
-    known = [amount for amount in each if amount is not None]
-    return sum(known) * times if len(known) == len(each) else None

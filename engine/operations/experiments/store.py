@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
 from engine.errors import EntryChanged
 from engine.journal.documents import Documents, EntryQuery
 from engine.journal.store import Columns, Store
-from engine.operations.experiments.records import Cell, Experiment, Mark, UnknownExperiment
+from engine.operations.experiments.records import Cell, Experiment, Mark, UnknownExperiment, cell_id
 
 FIRST_PAGE, PAGE = 200, 500
 """Cells read at first, and at a time from then on."""
 MIN_TICK = 1e-6
 """By how much the cursors of changes differ at least, in seconds."""
+NEW_AT_ONCE = 10
+"""How many of the newest experiments are read to find those that are new."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +64,20 @@ class ExperimentStore:
             except EntryChanged:
                 continue
 
+    async def newest(self, after: float | None = None, **query: Any) -> list[Experiment]:
+        """Return the experiments that match a query, or those made after a moment, newest first.
+
+        For the latter, it reads hardly any others.
+        """
+        if after is None:
+            return await self.experiments.list(newest=True, **query)
+        limit = NEW_AT_ONCE
+        while True:
+            stored = await self.experiments.list(newest=True, limit=limit, **query)
+            if len(stored) < limit or stored[-1].created <= after:
+                return [item for item in stored if item.created > after]
+            limit *= 10
+
     async def write_cell(self, cell: Cell) -> Cell:
         """Store a cell; return it as stored. Raises `EntryChanged` if somebody else has changed it."""
         await self.cells.write([cell])
@@ -81,6 +98,16 @@ class ExperimentStore:
         """Store a cell as the last one that has changed, whatever other clocks say. Raises `EntryChanged`."""
         newest = await self.cells.list(about=cell.experiment, newest=True, limit=1) or [cell]
         await self.write_cell(replace(cell, changed=newest[0].changed + MIN_TICK))
+
+    async def cells_of(self, experiment: Experiment, case: str) -> list[Cell]:
+        """Return the cells of a case, in the order of their last changes, without reading any other."""
+        ids = [
+            cell_id(experiment.id, case, variant.name, repeat)
+            for variant in experiment.variants
+            for repeat in range(1, experiment.repeats + 1)
+        ]
+        found = [cell for id in ids if (cell := await self.cells.find(id))]
+        return sorted(found, key=lambda cell: cell.changed)
 
     async def marks_of(self, cell: Cell) -> Sequence[Mark]:
         """Return people's marks of a run, alone or beside another."""

@@ -21,10 +21,12 @@ from engine.errors import (
     UnknownRun,
     WorkspaceError,
 )
+from engine.history.bundle.store import BundleStore
 from engine.history.merging import RunMerging
 from engine.host.clock import Clock
 from engine.journal.projection import Fold
 from engine.journal.protocol import Journal
+from engine.operations.charting import Charting
 from engine.operations.experiments.planning import TAG
 from engine.operations.experiments.records import Cell, Experiment, Mark
 from engine.operations.experiments.scorers import Evidence, Judged, Scorer
@@ -54,11 +56,13 @@ class Host(Protocol):
 
     journal: Journal
     catalog: Catalog
+    charts: Charting
     clock: Clock
     owner: str
     workspaces: Workspaces
     sandbox: Sandbox
     merging: RunMerging
+    bundles: BundleStore
     stranded: dict[RunId, str]
     """Unfinished runs that cannot continue in this process, and why."""
 

@@ -31,7 +31,7 @@ class VersionChoice:
     @property
     def value(self) -> str:
         """The version that is chosen; '' is the current one at the time of a run."""
-        return self._select.value
+        return str(self._select.value)
 
     def show(self, pattern: str, version: str) -> None:
         """Offer the versions of a pattern, and choose one."""

@@ -13,7 +13,7 @@ from engine.charts.library import ChartLibrary, charts_folder
 from engine.configuration.catalog import Catalog
 from engine.configuration.connections import CatalogAgents, CatalogEndpoints, CatalogServers
 from engine.errors import InvalidInput
-from engine.history.bundle.importer import Imported
+from engine.history.bundle.documents import Imported
 from engine.history.bundle.redaction import Redaction
 from engine.history.bundle.store import BundleStore
 from engine.history.bundle.writer import export_bundle
@@ -33,6 +33,7 @@ from engine.models import endpoints_file
 from engine.operations.conductor import RunHandle
 from engine.operations.experimenting import ExperimentResult, run_experiment
 from engine.operations.experiments.experiments import Experiments
+from engine.operations.experiments.files.bundle_import import ExperimentDocuments
 from engine.operations.experiments.records import Experiment
 from engine.operations.library_charts import LibraryCharts
 from engine.operations.rehearsal import Cost, Rehearsals
@@ -140,8 +141,12 @@ class LocalConductor:
         self.mcp_servers = CatalogServers(self.catalog)
         self.agents = CatalogAgents(self.catalog, self.sandbox, self.clock)
         self.merging = RunMerging(reader, self.workspaces, self.sandbox, forks)
-        self._bundles = BundleStore(
-            reader=reader, workspaces=self.workspaces, recordings=self.recordings, clock=self.clock
+        self.bundles = BundleStore(
+            reader=reader,
+            workspaces=self.workspaces,
+            recordings=self.recordings,
+            clock=self.clock,
+            documents=ExperimentDocuments(self.journal.documents, self.catalog, self.clock),
         )
 
         self.recover = live.recover
@@ -280,13 +285,13 @@ class LocalConductor:
         self, runs: Sequence[RunId], *, redaction: Redaction | None = None, compressed: bool = True
     ) -> AsyncIterator[bytes]:
         """Export runs as a bundle; see `history.bundle.writer.export_bundle`."""
-        return export_bundle(self._bundles, runs, redaction=redaction, compressed=compressed)
+        return export_bundle(self.bundles, runs, redaction=redaction, compressed=compressed)
 
     async def import_bundle(
         self, file: BinaryIO, *, progress: Callable[[int], None] = lambda read: None
     ) -> list[Imported]:
-        """Import the runs in a bundle or a file of traces; see `history.traces.importer.import_runs`."""
-        return await import_runs(self._bundles, file, progress=progress)
+        """Import a bundle or a file of traces; see `history.traces.importer.import_runs`."""
+        return await import_runs(self.bundles, file, progress=progress)
 
     async def _cost_of(self, launch: Launch) -> Cost:
         """Return what a run costs at least and at most."""

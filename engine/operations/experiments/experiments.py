@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from engine.errors import EventRefused, UnknownRun
-from engine.operations.experiments.adoption import Adoption, LaunchDefault
+from engine.operations.experiments.adoption import Adoption, AdoptionKind, AdoptionPlan, LaunchDefault
 from engine.operations.experiments.answer import find_answer
 from engine.operations.experiments.answer.path_records import PathAnswer
 from engine.operations.experiments.answer.records import Answer, TrendPoint
+from engine.operations.experiments.files.bundle_export import BundleExport
 from engine.operations.experiments.library import Library, UnknownDataset
-from engine.operations.experiments.marking import Agreement, Marking, Pairing
+from engine.operations.experiments.marking import Agreement, Marking, Pairing, Unmarked
 from engine.operations.experiments.outcomes import read_paths, read_regression, read_trend
 from engine.operations.experiments.planning import Plan, Planner, naming
 from engine.operations.experiments.records import (
-    Cell,
+    CellPage,
     Experiment,
     ExperimentRefused,
     Mark,
     ScorerSpec,
+    State,
     UnknownExperiment,
 )
 from engine.operations.experiments.running.drivers import Drivers
@@ -33,21 +35,10 @@ from engine.operations.experiments.running.runner import design_of, results_of
 from engine.operations.experiments.scorers import read_scorers, scorers_digest
 from engine.operations.experiments.store import ExperimentStore
 from engine.operations.rehearsal import Cost
-from engine.records import Launch
+from engine.records import Launch, RunInfo
 from engine.runtime.run_factory import ACTOR
 
-Seen = Callable[[Experiment], bool]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CellPage:
-    """The cells of an experiment that have changed since a cursor."""
-
-    cells: tuple[Cell, ...]
-    cursor: float
-    """Give it as `since` to get what changes afterwards."""
-    planned: int
-    """How many runs there are to be, of all variants together."""
+Seen = Callable[[Experiment | RunInfo], bool]
 
 
 class Experiments:
@@ -68,26 +59,28 @@ class Experiments:
         is_alive: Callable[[str], bool],
     ) -> None:
         self._host, self._rehearse = host, rehearse
-        self._store = ExperimentStore(host.journal.documents)
-        self.datasets = Library(host.journal.documents, host.catalog, host.clock)
-        self._adoption = Adoption(host.journal.documents, host.clock)
+        documents = host.journal.documents
+        self._store, self.datasets = ExperimentStore(documents), Library(documents, host.catalog, host.clock)
+        self._adoption = Adoption(documents, host.charts, host.catalog, self.datasets, host.clock)
         self._marking = Marking(host, self._store, self.datasets)
+        self._bundles = BundleExport(host, self._store, self.datasets)
         self._preparing = Preparing(host, self._store, self.datasets, check)
         self._drivers = Drivers(host, self._store, self.datasets, self._preparing, is_alive)
         self.run, self.close = self._drivers.run, self._drivers.close
-        self._seen: Seen = lambda experiment: True
+        self._seen: Seen = lambda record: True
         self._counts: dict[tuple[str, str, str], int] = {}
         """How many cases a split of a version of a dataset has."""
 
-    def seen_by(self, can_see: Callable[[Experiment], bool]) -> Experiments:
-        """Return the experiments of a person who may see these."""
+    def seen_by(self, can_see: Seen) -> Experiments:
+        """Return the experiments of a person who may see these, and these runs."""
         narrowed = object.__new__(Experiments)
         vars(narrowed).update(vars(self), _seen=can_see)
         return narrowed
 
-    async def list(self) -> list[Experiment]:
-        """Return all experiments, newest first."""
-        return [item for item in await self._store.experiments.list(newest=True) if self._seen(item)]
+    async def list(self, *, state: State | None = None, after: float | None = None) -> list[Experiment]:
+        """Return the experiments, newest first: those in a state, or made after a moment."""
+        stored = await self._store.newest(after, **({'state': state} if state else {}))
+        return [item for item in stored if self._seen(item)]
 
     async def get(self, experiment: str) -> Experiment:
         """Return an experiment by its id. Raises `UnknownExperiment`."""
@@ -170,6 +163,12 @@ class Experiments:
         """Return why an experiment that is done is a regression, in words; '' if it is none."""
         return await read_regression(self._store, experiment)
 
+    async def export(self, experiment: str, *, compressed: bool = True) -> AsyncIterator[bytes]:
+        """Export an experiment; see `BundleExport.export`. Raises `UnknownExperiment`."""
+        stored = await self.get(experiment)
+        async for piece in self._bundles.export(stored, can_see=self._seen, compressed=compressed):
+            yield piece
+
     async def pause(self, experiment: str) -> Experiment:
         """Start no more runs; those under way go on. Raises `UnknownExperiment`, `EventRefused`."""
         return await self._steer(experiment, 'pause', {'running'}, state='paused')
@@ -246,29 +245,28 @@ class Experiments:
         """Return runs that the caller has not marked, without their variants. Raises `UnknownExperiment`."""
         return await self._marking.to_mark(await self.get(experiment), limit)
 
+    async def unmarked(self) -> Sequence[Unmarked]:
+        """Return the experiments with answers that the caller has not marked, newest first."""
+        return await self._marking.unmarked(self._seen)
+
     async def defaults(self) -> Sequence[LaunchDefault]:
         """Return the variants that are defaults, of experiments that may be seen."""
         seen = {item.id for item in await self.list()}
         return [item for item in await self._adoption.list() if item.experiment in seen]
 
-    async def adopt(self, experiment: str, variant: str) -> LaunchDefault:
-        """Make a variant what the launch form of its pattern starts from.
+    async def adoption(self, experiment: str, variant: str) -> AdoptionPlan:
+        """Return what making a variant a version of its chart would change. Raises as `adopt`."""
+        return await self._adoption.plan(await self.get(experiment), variant)
 
-        Raises:
-            UnknownExperiment
-            InvalidInput: there is no such variant, or it would change nothing.
-        """
-        adopted = await self.get(experiment)
-        try:
-            cases = await self.datasets.cases(adopted.dataset, adopted.version)
-        except UnknownDataset:
-            cases = []
-        given = set.intersection(*(set(case.parameters) for case in cases)) if cases else set()
-        return await self._adoption.adopt(adopted, variant, given)
+    async def adopt(
+        self, experiment: str, variant: str, *, kind: AdoptionKind = 'settings', base: str = ''
+    ) -> LaunchDefault:
+        """Make a variant the default of its pattern. Raises `UnknownExperiment`, and as `Adoption.adopt`."""
+        return await self._adoption.adopt(await self.get(experiment), variant, kind, base)
 
-    async def reset_default(self, pattern: str) -> None:
-        """Have the launch form of a pattern start from its own defaults again. Raises `NoLaunchDefault`."""
-        await self._adoption.remove(pattern)
+    async def reset_default(self, pattern: str, *, version: str = '') -> None:
+        """Take back that a variant is the default. Raises as `Adoption.remove`."""
+        await self._adoption.remove(pattern, version)
 
     async def agreement(self, experiment: str) -> Sequence[Agreement]:
         """Return how far each scorer agrees with people's marks. Raises `UnknownExperiment`."""

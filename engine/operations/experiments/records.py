@@ -195,6 +195,17 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CellPage:
+    """The cells of an experiment that have changed since a cursor."""
+
+    cells: tuple[Cell, ...]
+    cursor: float
+    """Give it as `since` to get what changes afterwards."""
+    planned: int
+    """How many runs there are to be, of all variants together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
     """What a person thinks of a run of an experiment."""
 
@@ -216,6 +227,11 @@ def digest_of(*values: Any) -> str:
     """Return a digest of JSON values that does not depend on the order of names."""
     text = json.dumps(values, sort_keys=True, ensure_ascii=False, separators=(',', ':'))
     return hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()[:16]
+
+
+def mark_id(mark: Mark) -> str:
+    """Return the id of a mark, whose other fields are known."""
+    return digest_of(mark.experiment, mark.cell, mark.over, mark.author, mark.created)
 
 
 def cell_id(experiment: str, case: str, variant: str, repeat: int) -> str:

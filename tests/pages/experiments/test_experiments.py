@@ -1,5 +1,6 @@
 """Experiments: their list, one while it runs and once it is over."""
 
+import io
 from dataclasses import replace
 
 import pytest
@@ -36,6 +37,19 @@ async def test_the_sample_is_started_with_one_click(pages: User) -> None:
 
 async def test_an_unknown_experiment_is_reported(pages: User) -> None:
     assert (await pages.http_client.get('/experiments/nothing')).status_code == 404
+
+
+async def test_an_experiment_is_exported_whole_and_known_where_it_comes_from(
+    pages: User, over: Experiment, conductor: LocalConductor
+) -> None:
+    await pages.open(f'/experiments/{over.id}')
+    await see(pages, 'Export')
+    answer = await pages.http_client.get(f'/experiments/{over.id}/export')
+    assert answer.status_code == 200, answer.text
+    assert f'loaves-{over.id[:6]}.jsonl.gz' in answer.headers['Content-Disposition']
+    imported = await conductor.import_bundle(io.BytesIO(answer.content))
+    assert {item.outcome for item in imported} == {'known'} and len(imported) > 2
+    assert (await pages.http_client.get('/experiments/nothing/export')).status_code == 404
 
 
 async def test_the_page_says_which_variant_is_better_and_what_failed(pages: User, over: Experiment) -> None:

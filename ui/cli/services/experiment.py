@@ -1,4 +1,4 @@
-"""hemicycle experiment: variants of a workflow on the same cases: run, list, show, steer and score."""
+"""hemicycle experiment: variants of a workflow on the same cases: run, show, steer, score, export."""
 
 from __future__ import annotations
 
@@ -13,16 +13,26 @@ from rich.progress import Progress
 
 from engine import Conductor, InvalidInput
 from engine.operations import ExperimentResult, result_of
-from engine.operations.experiments import SAMPLE, Experiment, read_experiment
-from ui.cli.conductors import open_conductor
+from engine.operations.experiments import (
+    SAMPLE,
+    AdoptionKind,
+    Experiment,
+    LaunchDefault,
+    read_experiment,
+)
+from ui.cli.conductors import open_conductor, open_reader
 from ui.cli.exit_codes import ExitCode
+from ui.cli.history.export import write_export
 from ui.cli.output.experiment_report import junit_of, result_lines
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
 from ui.cli.services.opening import find_named
 from ui.cli.session import Session, with_session
+from ui.formatting.experiments.adoption import adoption_difference
 from ui.formatting.experiments.estimate import plan_sentences
 from ui.formatting.plain_text import strip_control
+from ui.server.grace import exit_cleanly
+from ui.web.exports.formats import experiment_file_name
 
 EPILOG = """Examples:
 
@@ -36,7 +46,9 @@ hemicycle experiment show "A stricter reviewer"
 hemicycle experiment pause "A stricter reviewer"
 hemicycle experiment resume "A stricter reviewer"
 hemicycle experiment rescore "A stricter reviewer" --file stricter.yaml
+hemicycle experiment export "A stricter reviewer" -o stricter.jsonl.gz
 hemicycle experiment mark "A stricter reviewer" CELL --value 1 --comment "short and right"
+hemicycle experiment adopt "A stricter reviewer" "stricter reviewer" --as version
 ```
 
 Exit code of `run`, `resume` and `show`: **0** done · **1** scores are below `--fail-under` · **2** bad input,
@@ -222,27 +234,93 @@ def mark(  # noqa: PLR0913  (the options)
 
 
 @with_session('database', 'server')
-def adopt(
+def adopt(  # noqa: PLR0913  (the options)
     name: Name,
     variant: Annotated[str, typer.Argument(metavar='VARIANT', help='The name of the variant.')] = '',
+    kind: Annotated[
+        AdoptionKind,
+        typer.Option('--as', help="As settings of the launch form, or as a version of the pattern's chart."),
+    ] = 'settings',
+    yes: Annotated[bool, typer.Option(help='Do not ask before the chart is changed.')] = False,
     reset: Annotated[
-        bool, typer.Option('--reset', help="Start from the pattern's own defaults again instead.")
+        bool,
+        typer.Option(
+            '--reset',
+            help="Take it back instead: the pattern's own defaults, or the version of the chart before.",
+        ),
     ] = False,
     *,
     session: Session,
 ) -> None:
-    """Make a variant what the launch form of its pattern starts from."""
+    """Make a variant the default: what the launch form starts from, or a new version of the chart.
+
+    A version is shown as a difference first; its note names the experiment.
+    """
     if not variant and not reset:
         raise InvalidInput({'VARIANT': 'name the variant, or give --reset'})
 
     async def work(conductor: Conductor) -> None:
-        experiment = await _find(conductor, name)
+        experiments, experiment = conductor.experiments, await _find(conductor, name)
         if reset:
-            await conductor.experiments.reset_default(experiment.base.pattern)
-        else:
-            await conductor.experiments.adopt(experiment.id, variant)
+            if kind == 'version':
+                adopted = await _find_adopted(conductor, experiment)
+                await experiments.reset_default(adopted.pattern, version=adopted.version)
+            else:
+                await experiments.reset_default(experiment.base.pattern)
+            return
+        base = ''
+        if kind == 'version':
+            plan = await experiments.adoption(experiment.id, variant)
+            if plan.problems:
+                raise InvalidInput(plan.problems)
+            for line in (*adoption_difference(plan), *plan.warnings):
+                typer.echo(strip_control(line), err=True)
+            if not (yes or typer.confirm(f'Change the chart {plan.pattern}?', err=True)):
+                return
+            base = plan.base
+        await experiments.adopt(experiment.id, variant, kind=kind, base=base)
 
     with_conductor(session, work)
+
+
+@with_session('database', 'files', 'server')
+@exit_cleanly()
+def export(
+    name: Name,
+    output: Annotated[
+        str,
+        typer.Option(
+            '--output',
+            '-o',
+            metavar='FILE',
+            help='The file to write; `-` is standard output. By default in this folder, named after it.',
+        ),
+    ] = '',
+    *,
+    session: Session,
+) -> None:
+    """Export an experiment as a bundle, for `hemicycle runs import` on another machine.
+
+    It has everything: dataset, runs, those of judges, scores and marks. Keys and other secrets known to this
+    machine are removed. One that is under way is exported as far as it is, and is cancelled elsewhere.
+    """
+
+    async def work() -> str:
+        async with open_reader(session, session.catalog) as conductor:
+            stored = await _find(conductor, name)
+            content = conductor.experiments.export(stored.id)
+            return await write_export(content, output, experiment_file_name(stored))
+
+    if written := asyncio.run(work()):
+        typer.echo(written)
+
+
+async def _find_adopted(conductor: Conductor, experiment: Experiment) -> LaunchDefault:
+    """Return the variant of an experiment that is the current version of a chart. Raises `InvalidInput`."""
+    for item in await conductor.experiments.defaults():
+        if item.experiment == experiment.id and item.version and item.current:
+            return item
+    raise InvalidInput({'--reset': 'no variant of it is the current version of a chart'})
 
 
 @with_session('database', 'server')

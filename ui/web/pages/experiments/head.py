@@ -74,6 +74,7 @@ class ExperimentHead:
             self._draw_action('Resume', 'play_arrow', 'resume', lambda: experiments.resume(id), 'primary')
         if has_people(self._experiment):
             text_link(f'/experiments/{id}/mark', 'Mark answers', 'btn', icon='edit_note')
+        text_link(f'/experiments/{id}/export', 'Export', 'btn', icon='ios_share', download=True)
         if not self._experiment.is_over:
             self._draw_action('Cancel', 'stop_circle', 'cancel', self._cancel)
             return

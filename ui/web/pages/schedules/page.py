@@ -177,6 +177,10 @@ class ScheduleList(StarterList[Schedule]):
         Text('span', timing_words(item.spec), 'muted small')
         if item.note:
             Text('span', item.note, 'muted small')
+        if item.problem:
+            with Box('chips', 'span'):
+                Text('span', 'Cannot start', 'pill failed')
+                Text('span', as_sentence(item.problem), 'small')
         now = self.backend().clock.now()
         for here, there in due_words(item.next_times[:1], item.spec.time_zone, self._reader, now):
             Text('span', ' · '.join(filter(None, [f'Next: {here}', there])), 'small num')

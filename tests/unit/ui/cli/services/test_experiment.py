@@ -28,6 +28,33 @@ scorers:
 cases:
   - {id: tea, parameters: {task: Compare tea and coffee}}
 """
+CHART = """\
+chart: say
+memory: {task: string, answer: string}
+answer: answer
+roles:
+  writer: {instructions: Whisper.}
+initial: writing
+states:
+  writing: {agent: writer, prompt: Say it, then: {set: {answer: text}}}
+  done: {final: true}
+transitions:
+  - {on: done, from: writing, to: done}
+"""
+CHART_EXPERIMENT = """
+name: Shouting
+base: {pattern: say, stubs: {writer: [Hi]}}
+variants:
+  - name: as it is
+  - name: loud
+    change: {instructions: {writer: Shout.}}
+  - name: other model
+    change: {models: {writer: scripted}}
+scorers:
+  - {name: done, kind: status}
+cases:
+  - {id: one, parameters: {}}
+"""
 
 
 def test_the_sample_finds_the_better_variant_within_a_minute(hemicycle: Hemicycle, tmp_path: Path) -> None:
@@ -60,6 +87,21 @@ def test_an_experiment_is_planned_run_read_and_removed(hemicycle: Hemicycle, tmp
     reused = hemicycle('experiment', 'run', str(file), '--dry-run', '--after', 'Loaves')
     assert '0 runs to make (1 case × 2 variants). 2 runs of the earlier' in reused.stderr
     assert hemicycle('experiment', 'pause', 'Loaves').exit_code == 2  # It is over.
+    bundle = tmp_path / 'loaves.jsonl.gz'
+    exported = hemicycle('experiment', 'export', 'Loaves', '-o', str(bundle))
+    assert exported.stdout == f'{bundle}\n', exported.output
+    (tmp_path / 'other').mkdir()
+    other = Hemicycle(tmp_path / 'other')
+    imported = other('runs', 'import', str(bundle))
+    assert imported.stdout == (
+        'Dataset "Loaves" imported\nExperiment "Loaves" imported\n2 runs imported\n'
+    ), imported.output
+    again = json_lines(other('runs', 'import', str(bundle), '--json').stdout)
+    assert [(line['kind'], line['outcome']) for line in again] == [
+        ('dataset', 'known'), ('experiment', 'known'), ('run', 'known'), ('run', 'known'),
+    ]  # fmt: skip
+    shown = ('experiment', 'show', 'Loaves')
+    assert other(*shown).stdout == hemicycle(*shown).stdout
     assert hemicycle('experiment', 'remove', 'Loaves').exit_code == 0
     assert hemicycle('experiment', 'show', 'Loaves').exit_code == 2
 
@@ -164,3 +206,22 @@ def test_a_scorer_of_ones_own_comes_from_a_folder_of_patterns(hemicycle: Hemicyc
     assert refused.exit_code == 2 and "there is no scorer 'mine:tea'" in refused.stderr
     result = hemicycle(*run, '--patterns', str(own))
     assert result.exit_code == 0 and 'as it is: clean 1 in 1 run' in result.stdout, result.output
+
+
+def test_a_variant_becomes_a_version_of_its_chart_and_is_taken_back(
+    hemicycle: Hemicycle, tmp_path: Path
+) -> None:
+    charts, file = hemicycle.home / 'charts', tmp_path / 'loaves.yaml'
+    charts.mkdir(parents=True)
+    chart = charts / 'say.chart.yaml'
+    chart.write_text(CHART)
+    file.write_text(CHART_EXPERIMENT)
+    assert hemicycle('experiment', 'run', str(file), '--yes', '--pace', '0').exit_code == 0
+    adopt = ('experiment', 'adopt', 'Shouting')
+    refused = hemicycle(*adopt, 'other model', '--as', 'version')
+    assert refused.exit_code == 2 and 'models: a chart does not say which model answers' in refused.stderr
+    done = hemicycle(*adopt, 'loud', '--as', 'version', '--yes')
+    assert '+  writer: {instructions: Shout.}' in done.stderr and 'instructions: Shout.' in chart.read_text()
+    assert 'Variant “loud” of the experiment “Shouting”' in hemicycle('chart', 'versions', 'say').stdout
+    assert hemicycle(*adopt, '--reset', '--as', 'version').exit_code == 0 and chart.read_text() == CHART
+    assert hemicycle(*adopt, '--reset', '--as', 'version').exit_code == 2

@@ -252,7 +252,8 @@ class LocalConductor:
 
     async def _prepare(self, launch: Launch) -> tuple[RunInfo, Chart, RunState]:
         """Check all of a launch, and return what the new run starts with. Raises as `start`."""
-        await self.charts.refresh()
+        await self.catalog.refresh()
+        await self.catalog.compile(launch.pattern, launch.version)
         pattern = self.catalog.pattern(launch.pattern, launch.version)
         replayed_run = await self._find_replayed(pattern.name, RunId(launch.replay))
         workflow = pattern(

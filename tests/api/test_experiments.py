@@ -67,6 +67,9 @@ async def test_a_client_runs_an_experiment_on_a_server(conductor: LocalConductor
         ]  # fmt: skip
         assert await client.experiments.marks(key) == [marked]
         assert await client.experiments.answer(key) == answer
+        for door in (client, conductor):
+            with pytest.raises(InvalidInput, match='slash'):
+                await door.datasets.save('half/half', CASES)
     assert (await conductor.experiments.get(key)).name == 'Echoes'
 
 

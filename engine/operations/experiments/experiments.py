@@ -132,10 +132,14 @@ class Experiments:
         await self._drivers.adopt(started)
         return started
 
-    async def cells(self, experiment: str, since: float = 0.0) -> CellPage:
-        """Return the cells that have changed after a cursor, in that order. Raises `UnknownExperiment`."""
+    async def cells(self, experiment: str, since: float = 0.0, case: str = '') -> CellPage:
+        """Return the cells that have changed after a cursor, in that order; with `case`, only its own.
+
+        Raises `UnknownExperiment`.
+        """
         stored = await self.get(experiment)
-        changed = await self._store.cells_since(experiment, since)
+        found = self._store.cells_of(stored, case) if case else self._store.cells_since(experiment, since)
+        changed = [cell for cell in await found if cell.changed > since]
         cases = await self._count_cases(stored)
         return CellPage(
             cells=tuple(changed),

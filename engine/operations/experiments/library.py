@@ -112,8 +112,9 @@ class Library:
         try:
             info = await self.get(dataset)
         except UnknownDataset:
-            if not 0 < len(name) <= 200:
-                raise InvalidInput({'dataset': 'its name must have 1 to 200 characters'}) from None
+            if not 0 < len(name) <= 200 or '/' in name or not name.strip('.'):
+                problem = 'its name must have 1 to 200 characters, more than dots, and no slash'
+                raise InvalidInput({'dataset': problem}) from None
             info = DatasetInfo(id=uuid.uuid4().hex[:12], name=name, created=now, author=author)
             await self._store.write([info])
         if info.versions and info.versions[-1].id == version:

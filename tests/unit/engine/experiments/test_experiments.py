@@ -162,6 +162,8 @@ async def test_runs_are_scored_again_by_other_scorers_and_none_is_made(conductor
     assert (await conductor.runs()).total == 24
     since = await conductor.experiments.cells(first.experiment.id, page.cursor)
     assert since.cells == () and since.cursor == page.cursor and since.planned == 24
+    one = await conductor.experiments.cells(first.experiment.id, case=page.cells[0].case)
+    assert one.cells == tuple(cell for cell in page.cells if cell.case == page.cells[0].case)
 
 
 async def test_runs_are_scored_again_though_their_experiment_is_just_being_left(

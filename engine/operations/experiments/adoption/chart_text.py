@@ -41,6 +41,8 @@ def say_in_chart(text: str, launch: Launch, change: Mapping[str, Any]) -> tuple[
     for field, changed in change.items():
         if field in SAID:
             for name in changed:
+                if name not in getattr(launch, field):
+                    continue  # What the base gives is taken back: the chart's own is what was run.
                 try:
                     text = edit_chart(text, _edit(field, name, getattr(launch, field)[name]))
                 except InvalidInput as error:
@@ -76,7 +78,7 @@ def _differences(text: str, launch: Launch, change: Mapping[str, Any]) -> Iterat
     for path, agent in agents:
         for role in agent.possible_roles:
             tools = tuple(tool for tool in agent.tools if tool in role.tools)
-            if role.name in change.get('tools', ()) and tools != launch.tools[role.name]:
+            if role.name in change.get('tools', ()) and tools != launch.tools.get(role.name, tools):
                 yield f'tools.{role.name}', f'the state {path!r} names its own tools'
             wanted = launch.instructions.get(role.name, role.instructions)
             if role.name in change.get('instructions', ()) and role.instructions != wanted:

@@ -27,12 +27,15 @@ class Host(Protocol):
 
     journal: Journal
     catalog: Catalog
-    charts: Charting
     clock: Clock
     owner: str
     workspaces: Workspaces
     sandbox: Sandbox
     merging: RunMerging
+
+    @property
+    def charts(self) -> Charting:
+        """The charts that can be changed."""
 
     async def start(
         self,

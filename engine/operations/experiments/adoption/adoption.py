@@ -137,7 +137,7 @@ class Adoption:
     async def _save_version(self, experiment: Experiment, variant: str, base: str) -> LaunchDefault:
         plan = await self.plan(experiment, variant)
         if plan.problems:
-            raise InvalidInput(plan.problems)
+            raise InvalidInput(dict(plan.problems))
         if base and base != plan.base:
             raise EntryChanged('chart', plan.pattern)
         version = version_of(plan.after)

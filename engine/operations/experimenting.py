@@ -17,7 +17,7 @@ from engine.operations.experiments.experiments import CellPage
 from engine.operations.experiments.library import DatasetInfo
 from engine.operations.experiments.marking import Agreement, Pairing, Unmarked
 from engine.operations.experiments.planning import Plan
-from engine.operations.experiments.records import Cell, Experiment, Mark, ScorerSpec
+from engine.operations.experiments.records import Cell, Experiment, Mark, ScorerSpec, State
 from engine.operations.table import Role, operation
 from engine.records import MAX_VERSION
 
@@ -92,7 +92,11 @@ class Experimenting(Protocol):
     """Variants of a workflow, run on the same cases. All of one experiment raise `UnknownExperiment`."""
 
     @operation(Role.VIEWER, 'GET experiments', id='list_experiments')
-    async def list(self) -> list[Experiment]:
+    async def list(
+        self,
+        *,
+        state: Annotated[State | None, Field(description='Only those in this state.')] = None,
+    ) -> list[Experiment]:
         """List the experiments, newest first."""
 
     @operation(Role.VIEWER, 'GET experiments/{experiment}', id='get_experiment')

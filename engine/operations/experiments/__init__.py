@@ -15,7 +15,7 @@ from engine.operations.experiments.datasets import (
 from engine.operations.experiments.files import SAMPLE, read_experiment
 from engine.operations.experiments.library import DatasetInfo, UnknownDataset
 from engine.operations.experiments.marking import Agreement, Pairing, Unmarked
-from engine.operations.experiments.planning import Plan, change_between, launch_of
+from engine.operations.experiments.planning import TAG, Plan, change_between, launch_of
 from engine.operations.experiments.records import (
     MAX_SCORERS,
     MAX_VARIANTS,
@@ -35,6 +35,7 @@ __all__ = [
     'MAX_SCORERS',
     'MAX_VARIANTS',
     'SAMPLE',
+    'TAG',
     'AdoptionKind',
     'AdoptionPlan',
     'Agreement',

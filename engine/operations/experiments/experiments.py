@@ -38,7 +38,7 @@ from engine.operations.experiments.planning import (
     changes_since,
     naming,
 )
-from engine.operations.experiments.records import Cell, Experiment, Mark, ScorerSpec, UnknownExperiment
+from engine.operations.experiments.records import Cell, Experiment, Mark, ScorerSpec, State, UnknownExperiment
 from engine.operations.experiments.runner import Runner, design_of, results_of
 from engine.operations.experiments.scorers import read_scorers, scorers_digest
 from engine.operations.experiments.store import ExperimentStore
@@ -102,9 +102,10 @@ class Experiments:
         vars(narrowed).update(vars(self), _seen=can_see)
         return narrowed
 
-    async def list(self, *, after: float | None = None) -> list[Experiment]:
-        """Return all experiments, or those made after a moment, newest first."""
-        return [item for item in await self._store.newest(after) if self._seen(item)]
+    async def list(self, *, state: State | None = None, after: float | None = None) -> list[Experiment]:
+        """Return the experiments, newest first: those in a state, or made after a moment."""
+        stored = await self._store.newest(after, **({'state': state} if state else {}))
+        return [item for item in stored if self._seen(item)]
 
     async def get(self, experiment: str) -> Experiment:
         """Return an experiment by its id. Raises `UnknownExperiment`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
 from engine.errors import EntryChanged
 from engine.journal.documents import Documents, EntryQuery
@@ -61,13 +62,16 @@ class ExperimentStore:
             except EntryChanged:
                 continue
 
-    async def newest(self, after: float | None = None) -> list[Experiment]:
-        """Return all experiments, or those made after a moment, newest first; reads hardly any others."""
+    async def newest(self, after: float | None = None, **query: Any) -> list[Experiment]:
+        """Return the experiments that match a query, or those made after a moment, newest first.
+
+        For the latter, it reads hardly any others.
+        """
         if after is None:
-            return await self.experiments.list(newest=True)
+            return await self.experiments.list(newest=True, **query)
         limit = NEW_AT_ONCE
         while True:
-            stored = await self.experiments.list(newest=True, limit=limit)
+            stored = await self.experiments.list(newest=True, limit=limit, **query)
             if len(stored) < limit or stored[-1].created <= after:
                 return [item for item in stored if item.created > after]
             limit *= 10

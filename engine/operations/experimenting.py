@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
@@ -13,11 +13,18 @@ from engine.operations.experiments.adoption import AdoptionKind, AdoptionPlan, L
 from engine.operations.experiments.answer.path_records import PathAnswer
 from engine.operations.experiments.answer.records import Answer, TrendPoint
 from engine.operations.experiments.datasets import MAX_CASES, Case, ImportedCases
-from engine.operations.experiments.experiments import CellPage
 from engine.operations.experiments.library import DatasetInfo
 from engine.operations.experiments.marking import Agreement, Pairing, Unmarked
 from engine.operations.experiments.planning import Plan
-from engine.operations.experiments.records import Cell, Experiment, Mark, ScorerSpec, State
+from engine.operations.experiments.records import (
+    MAX_CASE,
+    Cell,
+    CellPage,
+    Experiment,
+    Mark,
+    ScorerSpec,
+    State,
+)
 from engine.operations.table import Role, operation
 from engine.records import MAX_VERSION
 
@@ -116,6 +123,7 @@ class Experimenting(Protocol):
         self,
         experiment: Id,
         since: Annotated[float, Field(description='The `cursor` of an earlier response.')] = 0.0,
+        case: Annotated[str, Field(max_length=MAX_CASE, description='Only the runs of this case.')] = '',
     ) -> CellPage:
         """List the runs of an experiment with their scores, or those that have changed since."""
 
@@ -130,6 +138,10 @@ class Experimenting(Protocol):
     @operation(Role.VIEWER, 'GET experiments/{experiment}/trend', id='get_trend')
     async def trend(self, experiment: Id) -> Sequence[TrendPoint]:
         """Say what versions of the workflow scored in experiments like this one, the oldest first."""
+
+    @operation(Role.VIEWER, logged=True, by_hand='export_experiment')
+    def export(self, experiment: Id, *, compressed: bool = True) -> AsyncIterator[bytes]:
+        """Export an experiment as a bundle: dataset, scores, marks, and the runs that you may see."""
 
     @operation(Role.OPERATOR, 'POST experiments/{experiment}/pause', id='pause_experiment')
     async def pause(self, experiment: Id) -> Experiment:

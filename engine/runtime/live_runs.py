@@ -354,6 +354,7 @@ class LiveRuns:
             stored = await self.journal.info(run)
             if new := stored.seq == stored.parent_at:
                 data = {**stored.options.get('begins', {}), **data}
+            await self.catalog.compile(stored.pattern, stored.version)
             workflow = workflow_of(self.catalog, stored)
             chart = self.charts.of(workflow)
             # Claim first, so that no other process appends to the history read next.

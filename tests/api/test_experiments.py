@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 
 import httpx
@@ -55,6 +56,20 @@ async def test_a_client_runs_an_experiment_on_a_server(conductor: LocalConductor
         assert [cell.scores['liked'].value for cell in page.cells] == [1]
         with pytest.raises(UnknownExperiment):
             await client.experiments.get('nobody')
+        with pytest.raises(UnknownExperiment):
+            await anext(client.experiments.export('nobody'))
+        bundle = b''.join([piece async for piece in client.experiments.export(key)])
+        answer = await client.experiments.answer(key)
+        await client.experiments.remove(key)
+        imported = await client.import_bundle(io.BytesIO(bundle))
+        assert [(item.kind, item.outcome) for item in imported[:3]] == [
+            ('dataset', 'known'), ('experiment', 'new'), ('run', 'known'),
+        ]  # fmt: skip
+        assert await client.experiments.marks(key) == [marked]
+        assert await client.experiments.answer(key) == answer
+        for door in (client, conductor):
+            with pytest.raises(InvalidInput, match='slash'):
+                await door.datasets.save('half/half', CASES)
     assert (await conductor.experiments.get(key)).name == 'Echoes'
 
 
@@ -73,6 +88,9 @@ async def test_a_private_experiment_is_seen_by_its_author_and_administrators_alo
         await bob.experiments.cells(key)
     with pytest.raises(UnknownExperiment):
         await bob.experiments.paths(key)
+    with pytest.raises(UnknownExperiment):
+        await anext(bob.experiments.export(key))
+    assert [piece async for piece in as_caller('eve', Role.ADMIN).experiments.export(key)]
     assert len((await as_caller('eve', Role.ADMIN).experiments.cells(key)).cells) == 6
     assert {info.author for info in (await ada.runs()).runs} == {'ada'} and (await bob.runs()).total == 0
     with pytest.raises(NotAllowed):

@@ -12,9 +12,9 @@ from typing import Any
 
 from engine.errors import EntryChanged, InvalidInput, UnknownRun
 from engine.operations.experiments.datasets import Case
-from engine.operations.experiments.host import Desk, Host
 from engine.operations.experiments.library import Library, UnknownDataset
-from engine.operations.experiments.records import Cell, Experiment, Mark, cell_id, digest_of
+from engine.operations.experiments.records import Cell, Experiment, Mark, cell_id, digest_of, mark_id
+from engine.operations.experiments.running.host import Desk, Host
 from engine.operations.experiments.scorers import latest_marks, read_scorers, score_run
 from engine.operations.experiments.scorers.people import People
 from engine.operations.experiments.store import ExperimentStore
@@ -93,8 +93,8 @@ class Marking:
         if mark.value is None and not mark.comment.strip():
             raise InvalidInput({'value': 'give a value from 0 to 1, or a comment'})
         now, author = self._host.clock.now(), ACTOR.get()
-        key = digest_of(experiment.id, mark.cell, mark.over, author, now)
-        stored = replace(mark, id=key, experiment=experiment.id, author=author, created=now)
+        stored = replace(mark, experiment=experiment.id, author=author, created=now)
+        stored = replace(stored, id=mark_id(stored))
         await self._store.marks.write([stored])
         for cell in cells.values():
             if cell and cell.run:
@@ -123,7 +123,7 @@ class Marking:
         me, unmarked = ACTOR.get(), []
         for experiment in await self._store.experiments.list(newest=True, limit=MAX_UNMARKED):
             is_dropped = experiment.state in ('cancelled', 'failed')
-            if is_dropped or not can_see(experiment) or _people_of(experiment) is None:
+            if is_dropped or not can_see(experiment) or not _people(experiment):
                 continue
             cells = await self._store.cells.list(about=experiment.id, newest=True, limit=1)
             marks = await self._store.marks.list(about=experiment.id, newest=True, limit=1)
@@ -138,7 +138,7 @@ class Marking:
 
     async def _pairs(self, experiment: Experiment) -> list[tuple[Cell, Cell | None]]:
         """Return the runs that the caller has not marked, each with the one that is shown beside it."""
-        people = _people_of(experiment)
+        people = next(iter(_people(experiment).values()), None)
         if people is None:
             return []
         me = ACTOR.get()
@@ -188,11 +188,7 @@ class Marking:
         return fold.view.memory.get(fold.shape.answer) if fold.shape.answer else None
 
     async def _score(self, experiment: Experiment, cell: str) -> None:
-        scorers = {
-            name: scorer
-            for name, scorer in read_scorers(experiment.scorers).items()
-            if isinstance(scorer, People)
-        }
+        scorers = _people(experiment)
         while scorers:
             stored = await self._store.cells.find(cell)
             if stored is None or stored.state != 'scored':
@@ -217,9 +213,10 @@ class _Unread:
     expectation: Any = None
 
 
-def _people_of(experiment: Experiment) -> People | None:
-    scorers = read_scorers(experiment.scorers).values()
-    return next((scorer for scorer in scorers if isinstance(scorer, People)), None)
+def _people(experiment: Experiment) -> dict[str, People]:
+    """Return the scorers that ask people; the others need not be known here, as after an import."""
+    scorers = read_scorers([spec for spec in experiment.scorers if spec.kind == 'people'])
+    return {name: scorer for name, scorer in scorers.items() if isinstance(scorer, People)}
 
 
 def _is_good(cell: Cell) -> bool:

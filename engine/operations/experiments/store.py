@@ -10,7 +10,7 @@ from typing import Any
 from engine.errors import EntryChanged
 from engine.journal.documents import Documents, EntryQuery
 from engine.journal.store import Columns, Store
-from engine.operations.experiments.records import Cell, Experiment, Mark, UnknownExperiment
+from engine.operations.experiments.records import Cell, Experiment, Mark, UnknownExperiment, cell_id
 
 PAGE = 200
 """Cells read at a time."""
@@ -90,6 +90,16 @@ class ExperimentStore:
             if len(cells) < limit or cells[-1].changed <= since:
                 return [cell for cell in reversed(cells) if cell.changed > since]
             limit *= 4
+
+    async def cells_of(self, experiment: Experiment, case: str) -> list[Cell]:
+        """Return the cells of a case, in the order of their last changes, without reading any other."""
+        ids = [
+            cell_id(experiment.id, case, variant.name, repeat)
+            for variant in experiment.variants
+            for repeat in range(1, experiment.repeats + 1)
+        ]
+        found = [cell for id in ids if (cell := await self.cells.find(id))]
+        return sorted(found, key=lambda cell: cell.changed)
 
     async def marks_of(self, cell: Cell) -> Sequence[Mark]:
         """Return people's marks of a run, alone or beside another."""

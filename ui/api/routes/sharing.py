@@ -1,4 +1,4 @@
-"""Exports and imports of runs, streamed."""
+"""Exports and imports of runs and experiments, streamed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ui.api.dependencies import Engine, RequestBody, Run, contents, list_of, to_
 from ui.api.problems import problems
 from ui.api.routes.uploads import FILE, received
 from ui.web.downloads import complete_download
-from ui.web.exports.formats import FORMATS, FormatName, file_name, stream_export
+from ui.web.exports.formats import FORMATS, FormatName, experiment_file_name, file_name, stream_export
 
 router = APIRouter(tags=['Sharing'])
 MAX_BYTES = 1 << 30
@@ -48,6 +48,20 @@ async def export_bundle(conductor: Engine, body: ExportRequest) -> Response:
     return await complete_download(content, FORMATS['bundle'].media, f'hemicycle.{end}')
 
 
+@router.get(
+    '/experiments/{experiment}/export',
+    response_class=Response,
+    responses=problems(404) | contents(FORMATS['bundle'].media),
+)
+async def export_experiment(
+    conductor: Engine, experiment: Annotated[str, Path(max_length=200)], *, compressed: bool = True
+) -> Response:
+    """Export an experiment as a bundle: dataset, scores, marks, and the runs that you may see."""
+    stored = await conductor.experiments.get(experiment)
+    content = conductor.experiments.export(stored.id, compressed=compressed)
+    return await complete_download(content, FORMATS['bundle'].media, experiment_file_name(stored))
+
+
 @router.post(
     '/imports',
     response_model=list_of(Imported),
@@ -56,9 +70,10 @@ async def export_bundle(conductor: Engine, body: ExportRequest) -> Response:
     max_body_size=MAX_BYTES,
 )
 async def import_bundle(conductor: Engine, request: Request) -> list[Imported]:
-    """Import the runs of a bundle, sent as the body: all or none. Safe to repeat: known runs are kept.
+    """Import a bundle, sent as the body: all or none. Safe to repeat: what is known is kept.
 
-    The body may also be OpenTelemetry traces as OTLP/JSON: each becomes a run, drawn from its spans.
+    With the runs of an experiment come the experiment itself and its dataset; it is not started. The body
+    may also be OpenTelemetry traces as OTLP/JSON: each becomes a run, drawn from its spans.
     """
     async with received(request) as file:
         return await conductor.import_bundle(file)

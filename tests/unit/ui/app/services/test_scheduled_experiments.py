@@ -98,7 +98,7 @@ async def test_the_end_of_an_experiment_and_its_regression_are_notified_once(
     await notifications.process_experiments()
     sent = [(payload['type'], payload['data']) for payload in receiver.accepted]
     assert [event for event, _ in sent] == [*['experiment.done'] * 3, 'experiment.regressed']
-    assert sent[-1][1]['text'].startswith('This time is worse than last time by 1')
+    assert sent[-1][1]['text'].startswith('“as it is” is worse than last time by 1')
     assert sent[-1][1]['url'] == f'https://us.example/experiments/{sent[-2][1]["experiment"]}'
 
 
@@ -106,8 +106,8 @@ async def test_a_mean_below_what_the_experiment_demands_is_a_regression(conducto
     wrong = replace(LOAVES, base=Launch(pattern='echo', parameters={'fails': True}))
     for experiment, text in (
         (replace(LOAVES, fail_under=1.0), ''),
-        (replace(LOAVES, fail_under=1.5), 'as it is scored 1 by right, worse than 1.5.'),
-        (replace(wrong, fail_under=0.5), 'as it is was not scored by right, and must reach 0.5.'),
+        (replace(LOAVES, fail_under=1.5), '“as it is” scored 1 by right, worse than 1.5.'),
+        (replace(wrong, fail_under=0.5), '“as it is” was not scored by right, and must reach 0.5.'),
     ):
         done = (await conductor.experiment(experiment)).experiment
         assert await conductor.experiments.regression(done) == text

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from engine.configuration.catalog import Catalog
 from engine.errors import JournalConflict
+from engine.history.bundle.store import BundleStore
 from engine.history.merging import RunMerging
 from engine.host.clock import Clock
 from engine.journal.projection import Fold
@@ -32,6 +33,7 @@ class Host(Protocol):
     workspaces: Workspaces
     sandbox: Sandbox
     merging: RunMerging
+    bundles: BundleStore
 
     @property
     def charts(self) -> Charting:

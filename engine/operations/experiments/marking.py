@@ -24,7 +24,7 @@ from engine.runtime.run_factory import ACTOR
 
 MIN_CORRELATED = 3
 """How many marked runs a correlation needs."""
-MAX_UNMARKED = 100
+MAX_UNMARKED = 50
 """How many of the newest experiments are looked through for answers to mark."""
 
 

@@ -272,7 +272,7 @@ def adopt(  # noqa: PLR0913  (the options)
         if kind == 'version':
             plan = await experiments.adoption(experiment.id, variant)
             if plan.problems:
-                raise InvalidInput(plan.problems)
+                raise InvalidInput(dict(plan.problems))
             for line in (*adoption_difference(plan), *plan.warnings):
                 typer.echo(strip_control(line), err=True)
             if not (yes or typer.confirm(f'Change the chart {plan.pattern}?', err=True)):

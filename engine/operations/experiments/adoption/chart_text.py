@@ -72,7 +72,8 @@ def _differences(text: str, launch: Launch, change: Mapping[str, Any]) -> Iterat
         return
     for name in change.get('parameters', ()):
         known = chart.Parameters.model_fields[name]
-        given = TypeAdapter(known.annotation).validate_python(launch.parameters[name])
+        kind: Any = known.annotation
+        given = TypeAdapter(kind).validate_python(launch.parameters[name])
         if known.get_default(call_default_factory=True) != given:
             yield f'parameters.{name}', 'as a default it is another value'
     for path, agent in agents:

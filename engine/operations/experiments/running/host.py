@@ -56,7 +56,6 @@ class Host(Protocol):
 
     journal: Journal
     catalog: Catalog
-    charts: Charting
     clock: Clock
     owner: str
     workspaces: Workspaces
@@ -65,6 +64,10 @@ class Host(Protocol):
     bundles: BundleStore
     stranded: dict[RunId, str]
     """Unfinished runs that cannot continue in this process, and why."""
+
+    @property
+    def charts(self) -> Charting:
+        """The charts that can be changed."""
 
     async def start(
         self,

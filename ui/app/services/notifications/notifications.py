@@ -194,6 +194,8 @@ class Notifications:
         """Store and send the messages for due times that started nothing; return the number of messages."""
         active = [destination for destination in await self.destinations.list() if not destination.paused]
         stored = 0
+        if not active:
+            return 0
         async for schedule, tick in self._unstarted.find():
             make = partial(self._schedule_messages, schedule, tick, active)
             stored += await self._add_once(f'tick {tick.id}', make)

@@ -99,6 +99,5 @@ def _draw_version(plan: AdoptionPlan) -> None:
             Text('span', 'It is then current again, for all runs that start from then on. ')
             text_link(difference_path(plan.pattern, plan.base, plan.restores), 'Difference on the diagram')
     else:
-        words = f'All runs that start from then on have it. Its note: “{plan.note}”, with a link.'
-        Text('p', words, dir='auto')
+        Text('p', 'All runs that start from then on have it. Its note names the experiment, and links to it.')
     Code().show(diff_rows('\n'.join(adoption_difference(plan))), f'What changes in {plan.pattern}')

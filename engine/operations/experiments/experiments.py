@@ -131,13 +131,9 @@ class Experiments:
         return started
 
     async def cells(self, experiment: str, since: float = 0.0, case: str = '') -> CellPage:
-        """Return the cells that have changed after a cursor, in that order; with `case`, only its own.
-
-        Raises `UnknownExperiment`.
-        """
-        stored = await self.get(experiment)
-        found = self._store.cells_of(stored, case) if case else self._store.cells_since(experiment, since)
-        changed = [cell for cell in await found if cell.changed > since]
+        """Return the cells, or a case's, that have changed after a cursor. Raises `UnknownExperiment`."""
+        stored, read = await self.get(experiment), self._store
+        changed = await (read.cells_of(stored, case, since) if case else read.cells_since(experiment, since))
         cases = await self._count_cases(stored)
         return CellPage(
             cells=tuple(changed),

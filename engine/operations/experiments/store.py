@@ -99,15 +99,15 @@ class ExperimentStore:
         newest = await self.cells.list(about=cell.experiment, newest=True, limit=1) or [cell]
         await self.write_cell(replace(cell, changed=newest[0].changed + MIN_TICK))
 
-    async def cells_of(self, experiment: Experiment, case: str) -> list[Cell]:
-        """Return the cells of a case, in the order of their last changes, without reading any other."""
+    async def cells_of(self, experiment: Experiment, case: str, since: float) -> list[Cell]:
+        """Return the cells of a case that have changed after a cursor, in that order; no other is read."""
         ids = [
             cell_id(experiment.id, case, variant.name, repeat)
             for variant in experiment.variants
             for repeat in range(1, experiment.repeats + 1)
         ]
-        found = [cell for id in ids if (cell := await self.cells.find(id))]
-        return sorted(found, key=lambda cell: cell.changed)
+        cells = [cell for id in ids if (cell := await self.cells.find(id)) and cell.changed > since]
+        return sorted(cells, key=lambda cell: cell.changed)
 
     async def marks_of(self, cell: Cell) -> Sequence[Mark]:
         """Return people's marks of a run, alone or beside another."""

@@ -70,7 +70,7 @@ Junit = Annotated[Path | None, typer.Option(help='Write a JUnit report.')]
 
 
 @with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'server')
-def run(  # noqa: PLR0913  (the options)
+def run(
     file: Annotated[
         str,
         typer.Argument(metavar='FILE', help='The YAML file of the experiment; `sample` is a shipped one.'),
@@ -212,7 +212,7 @@ def rescore(
 
 
 @with_session('database', 'server')
-def mark(  # noqa: PLR0913  (the options)
+def mark(
     name: Name,
     cell: Annotated[
         str, typer.Argument(metavar='CELL', help='The id of the run, as `show --json` lists it.')

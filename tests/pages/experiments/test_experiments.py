@@ -84,7 +84,7 @@ async def test_the_head_of_the_table_has_the_means_of_the_scorer_chosen(
 ) -> None:
     await pages.open(f'/experiments/{over.id}')
     click(pages, 'Cases')
-    await see(pages, '8 cases', '“wrong” is worse than “as it is”')
+    await see(pages, '8 cases', '“wrong” is worse than “as it is”', retries=30)
     assert [note for *_, note in grid(pages).props['columns']] == ['', 'mean 1', 'mean 0', '']
     (scorer,) = labelled(pages, 'Scores by')
     with pages.client:
@@ -153,7 +153,7 @@ async def test_an_experiment_with_one_variant_says_what_it_scored_and_where_its_
 ) -> None:
     over = (await conductor.experiment(replace(LOAVES, variants=LOAVES.variants[:1]))).experiment
     await pages.open(f'/experiments/{over.id}')
-    await see(pages, 'as it is: right 1 on 8 cases.', 'The only variant')
+    await see(pages, 'as it is: right 1 on 8 cases.', 'The only variant', retries=30)
     click(pages, 'Diagram')
     await see(pages, 'What runs scored that went a certain way', retries=30)
     (diagram,) = pages.find(kind=Diagram).elements

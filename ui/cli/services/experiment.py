@@ -234,7 +234,7 @@ def mark(
 
 
 @with_session('database', 'server')
-def adopt(  # noqa: PLR0913  (the options)
+def adopt(
     name: Name,
     variant: Annotated[str, typer.Argument(metavar='VARIANT', help='The name of the variant.')] = '',
     kind: Annotated[

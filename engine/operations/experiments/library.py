@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from io import BytesIO
@@ -88,7 +88,8 @@ class Library:
         """Return a dataset by its id or its name. Raises `UnknownDataset`."""
         if stored := await self._store.find(dataset):
             return stored
-        named = [item for item in await self._store.list() if item.name == dataset]
+        name = _name_of(dataset)
+        named = [item for item in await self._store.list() if item.name == name]
         if len(named) != 1:
             raise UnknownDataset(dataset)
         return named[0]
@@ -107,29 +108,42 @@ class Library:
         Raises:
             InvalidInput: names the case.
         """
-        name = ' '.join(dataset.split())
         chunks, version = await asyncio.to_thread(encode_cases, cases)
         now, author = self._clock.now(), ACTOR.get()
         try:
             info = await self.get(dataset)
         except UnknownDataset:
-            if not 0 < len(name) <= 200 or '/' in name or not name.strip('.'):
-                problem = 'its name must have 1 to 200 characters, more than dots, and no slash'
-                raise InvalidInput({'dataset': problem}) from None
-            info = DatasetInfo(id=uuid.uuid4().hex[:12], name=name, created=now, author=author)
-            await self._store.write([info])
+            info = await self._make(_name_of(dataset), now, author)
         if info.versions and info.versions[-1].id == version:
             return info
         for entry in await self._missing(f'{info.id}/{version}', chunks):
-            await self._documents.write([entry])
+            with suppress(EntryChanged):  # Somebody else has just saved the same.
+                await self._documents.write([entry])
         added = _version_of(cases, id=version, created=now, author=author, note=note)
+
+        def edit(stored: DatasetInfo) -> DatasetInfo:
+            if stored.versions and stored.versions[-1].id == version:
+                return stored
+            return replace(stored, versions=(*stored.versions, added))
+
         while True:
             try:
-                return await self._store.change(
-                    info.id, lambda stored: replace(stored, versions=(*stored.versions, added))
-                )
+                return await self._store.change(info.id, edit)
             except EntryChanged:
                 continue
+
+    async def _make(self, name: str, now: float, author: str) -> DatasetInfo:
+        """Make a dataset, unless somebody else has just done so. Raises `InvalidInput`."""
+        if not 0 < len(name) <= 200 or '/' in name or not name.strip('.'):
+            problem = 'its name must have 1 to 200 characters, more than dots, and no slash'
+            raise InvalidInput({'dataset': problem})
+        # An id that follows from the name, so that two who save under a new name at once make one dataset.
+        made = DatasetInfo(id=digest_of('dataset', name)[:12], name=name, created=now, author=author)
+        try:
+            await self._store.write([made])
+        except EntryChanged:
+            return await self._store.get(made.id)
+        return made
 
     async def take_version(self, dataset: DatasetInfo, cases: Sequence[Case]) -> tuple[str, Sequence[Entry]]:
         """Return under which id a dataset from elsewhere is here, and the entries that bring its version.
@@ -196,6 +210,10 @@ class Library:
             for number, chunk in enumerate(chunks)
         ]
         return [entry for entry in entries if await self._documents.get(CASES_KIND, entry.key) is None]
+
+
+def _name_of(dataset: str) -> str:
+    return ' '.join(dataset.split())
 
 
 def _is_named(entry: Entry, dataset: DatasetInfo) -> bool:

@@ -33,6 +33,8 @@ OWN: Final = {
 TAG = 'experiment:'
 """The runs of an experiment have the tag `experiment:ID`."""
 MAX_PROBLEMS = 20
+MAX_RUNS = 20_000
+"""The most runs of an experiment: its answer is computed from all of them, at once."""
 MAX_SEED = 2**31 - 1
 
 
@@ -166,6 +168,9 @@ class Planner:
             problems['split' if split else 'dataset'] = (
                 f'the dataset has no cases in {split!r}' if split else 'the dataset has no cases'
             )
+        runs = len(self.cases) * len(self._launches) * self.experiment.repeats
+        if runs > MAX_RUNS:
+            raise InvalidInput({'repeats': f'there would be {runs:,} runs; the most are {MAX_RUNS:,}'})
         for case in self.cases:
             for variant in self._launches:
                 launch = self.launch(case, variant, 1)
@@ -206,12 +211,17 @@ class Planner:
             seed=(launch.seed + repeat - 1) % (MAX_SEED + 1),
         )
 
-    def runs(self) -> Iterator[PlannedRun]:
-        """Yield all runs, planned anew at each call, so that thousands take no memory."""
+    def places(self) -> Iterator[tuple[Case, str, int]]:
+        """Yield the case, the variant and the repeat of each run, in the order in which they start."""
         for case in self.cases:
             for repeat in range(1, self.experiment.repeats + 1):
                 for variant in self._launches:
-                    yield self.plan(case, variant, repeat)
+                    yield case, variant, repeat
+
+    def runs(self) -> Iterator[PlannedRun]:
+        """Yield all runs, planned anew at each call, so that thousands take no memory."""
+        for case, variant, repeat in self.places():
+            yield self.plan(case, variant, repeat)
 
     def plan(self, case: Case, variant: str, repeat: int) -> PlannedRun:
         """Return one run."""

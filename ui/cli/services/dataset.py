@@ -34,7 +34,7 @@ OWN = ('id', 'split', 'tags', 'source', 'expectation', 'parameters', 'files')
 
 
 @with_session('patterns', 'as_json', 'database', 'server')
-def import_file(  # noqa: PLR0913  (the options)
+def import_file(
     file: Annotated[Path, typer.Argument(metavar='FILE', help='CSV, TSV or JSON lines.')],
     name: Annotated[str, typer.Option(help='The dataset; by default called like the file.')] = '',
     pattern: Annotated[

@@ -126,6 +126,7 @@ async def test_an_estimate_has_the_medians_of_earlier_runs_and_counts_judges(
         ({'base': Launch(pattern='echo', title='mine')}, 'base.title'),
         ({'scorers': (ScorerSpec(name='a', kind='b'),)}, 'scorers.0.kind'),
         ({'budget': Budget(tokens=-1)}, 'budget.tokens'),
+        ({'repeats': 1_000}, 'repeats'),
         ({'base': Launch(pattern='echo', parameters={'task': 3})}, 'cases.case 0.task'),
     ],
 )
@@ -320,13 +321,13 @@ async def test_another_process_goes_on_once_the_first_is_dead_and_makes_no_run_t
         conductor.catalog.add(Echo)
     await one.datasets.save('loaves', CASES)
     started = await one.experiments.add(experiment(at_once=1))
-    await two.experiments._drivers.adopt(started)
+    await two.experiments._drivers.adopt(started.id)
     assert not two.experiments._drivers.active
     await until(lambda: len(journal._infos) > 2)
     for task in one.experiments._drivers.active.values():
         task.cancel()  # as if it was killed: no lease is given back
     alive['one'] = False
-    await two.experiments._drivers.adopt(started)
+    await two.experiments._drivers.adopt(started.id)
     done = await over(two, started.id)
     assert done.state == 'done' and (await two.runs()).total == 24
     await two.close()

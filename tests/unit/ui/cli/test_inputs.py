@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine import InvalidInput
+from engine import Catalog, InvalidInput
 from engine.patterns.dynamic.podcast import Podcast
 from engine.records import MAX_FILE
 from ui.cli.execution.given_files import read_files
@@ -45,3 +45,11 @@ def test_files_are_read_by_their_names_or_others_and_folders_with_all_in_them(tm
     (tmp_path / 'large').write_bytes(b'x' * (MAX_FILE + 10))
     with pytest.raises(InvalidInput, match=r'file\.large: is larger than 1 MB'):
         read_files([f'{tmp_path}/large'])
+
+
+@pytest.mark.parametrize(('text', 'value'), [('true', True), ('false', False)])
+def test_what_is_true_or_false_is_given_in_words(text: str, value: bool) -> None:
+    author = Catalog.load().pattern('author')
+    values = parse_parameters(describe_pattern(author), 'a toast', [f'review={text}', 'tools=["notes"]'])
+    parsed = author.parse(values).model_dump()
+    assert (parsed['review'], parsed['request'], parsed['tools']) == (value, 'a toast', ('notes',))

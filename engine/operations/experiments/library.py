@@ -138,12 +138,12 @@ class Library:
             problem = 'its name must have 1 to 200 characters, more than dots, and no slash'
             raise InvalidInput({'dataset': problem})
         # An id that follows from the name, so that two who save under a new name at once make one dataset.
-        made = DatasetInfo(id=digest_of('dataset', name)[:12], name=name, created=now, author=author)
+        new = DatasetInfo(id=digest_of('dataset', name)[:12], name=name, created=now, author=author)
         try:
-            await self._store.write([made])
+            await self._store.write([new])
         except EntryChanged:
-            return await self._store.get(made.id)
-        return made
+            return await self._store.get(new.id)
+        return new
 
     async def take_version(self, dataset: DatasetInfo, cases: Sequence[Case]) -> tuple[str, Sequence[Entry]]:
         """Return under which id a dataset from elsewhere is here, and the entries that bring its version.

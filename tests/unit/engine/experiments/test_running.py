@@ -80,11 +80,11 @@ def before_scoring(monkeypatch: pytest.MonkeyPatch, hook: Hook) -> None:
     evidence = Desk.evidence
 
     async def read(desk: Desk, cell: Cell, *arguments: Any, **values: Any) -> Any:
-        found = await evidence(desk, cell, *arguments, **values)
+        read_of_run = await evidence(desk, cell, *arguments, **values)
         if arguments[-1] and cell.id not in seen:
             seen.add(cell.id)
             await hook(cell)
-        return found
+        return read_of_run
 
     monkeypatch.setattr(Desk, 'evidence', read)
 

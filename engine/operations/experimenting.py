@@ -149,7 +149,7 @@ class Experimenting(Protocol):
 
     @operation(Role.OPERATOR, 'POST experiments/{experiment}/resume', id='resume_experiment')
     async def resume(self, experiment: Id) -> Experiment:
-        """Go on with a paused experiment."""
+        """Go on with an experiment that was paused, or has failed."""
 
     @operation(Role.OPERATOR, 'POST experiments/{experiment}/cancel', id='cancel_experiment')
     async def cancel(

@@ -111,7 +111,7 @@ async def test_a_large_dataset_is_sent_as_a_file_and_a_too_large_one_is_refused(
         with pytest.raises(InvalidInput, match='larger than 64 MB: make several'):
             await client.datasets.save('huge', huge)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(mounted), base_url=f'{BASE}/api/v1') as http:
-        kind = {'Content-Type': 'application/x-ndjson'}
+        kind = {'Content-Type': 'application/octet-stream'}
         for lines, fields in (
             (
                 b'{"id": "one"}\n\n{"id": 2}\n{"parameters": []}\nno\n',

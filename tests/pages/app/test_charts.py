@@ -123,7 +123,7 @@ async def test_the_diagram_changes_the_text_by_its_menus(pages, conductor):
     assert 'judging' not in text_of(pages).text
     open_menu(pages, 'edge', 'reviewing>writing')
     click(pages, 'Change…')
-    await see(pages, 'Changes the transition out of reviewing', retries=30)
+    await see(pages, 'What leads out of reviewing', retries=30)
     enter(pages, 'Unless', 'is_spent')
     answer(pages, 'Change transition')
     await until(lambda: 'unless: is_spent' in text_of(pages).text)
@@ -142,7 +142,7 @@ async def test_the_event_and_the_goal_of_a_transition_change_in_one_step(pages, 
     open_menu(pages, 'edge', 'judging>done')
     await see(pages, 'Change… (on done if is_approved)', 'Change… (on done if is_spent)')
     click(pages, 'Change… (on done if is_spent)')
-    await see(pages, 'Changes the transition out of judging', retries=30)
+    await see(pages, 'What leads out of judging', retries=30)
     enter(pages, 'Event', 'expired')
     enter(pages, 'To', 'failed')
     answer(pages, 'Change transition')

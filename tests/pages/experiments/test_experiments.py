@@ -84,7 +84,7 @@ async def test_the_head_of_the_table_has_the_means_of_the_scorer_chosen(
 ) -> None:
     await pages.open(f'/experiments/{over.id}')
     click(pages, 'Cases')
-    await see(pages, '8 cases', 'wrong is worse than as it is')
+    await see(pages, '8 cases', '“wrong” is worse than “as it is”', retries=30)
     assert [note for *_, note in grid(pages).props['columns']] == ['', 'mean 1', 'mean 0', '']
     (scorer,) = labelled(pages, 'Scores by')
     with pages.client:
@@ -111,6 +111,20 @@ async def test_an_experiment_under_way_is_followed_and_paused(pages: User, condu
     await see(pages, 'Done', 'Score again', retries=30)
 
 
+async def test_an_experiment_that_failed_says_why_and_is_resumed(
+    pages: User, conductor: LocalConductor
+) -> None:
+    pattern = conductor.catalog.patterns.pop('echo')
+    lost = replace(LOAVES, id='lost', dataset=(await conductor.datasets.get(LOAVES.dataset)).id)
+    await conductor.experiments._store.experiments.write([lost])
+    await conductor.experiments.resume('lost')
+    await pages.open('/experiments/lost')
+    await see(pages, 'Failed', "There is no pattern 'echo'", retries=30)
+    conductor.catalog.add(pattern)
+    click(pages, 'Resume')
+    await see(pages, 'Done', 'Score again', retries=30)
+
+
 async def test_the_answer_of_an_experiment_that_is_over_does_not_wait(
     pages: User, conductor: LocalConductor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,7 +134,7 @@ async def test_the_answer_of_an_experiment_that_is_over_does_not_wait(
     await pages.open(f'/experiments/{started.id}')
     await see(pages, 'Nothing to compare')
     click(pages, 'Resume')
-    await see(pages, 'wrong is worse than as it is', retries=30)
+    await see(pages, '“wrong” is worse than “as it is”', retries=30)
 
 
 async def test_the_diagram_says_where_variants_part(pages: User, conductor: LocalConductor) -> None:
@@ -139,7 +153,7 @@ async def test_an_experiment_with_one_variant_says_what_it_scored_and_where_its_
 ) -> None:
     over = (await conductor.experiment(replace(LOAVES, variants=LOAVES.variants[:1]))).experiment
     await pages.open(f'/experiments/{over.id}')
-    await see(pages, 'as it is: right 1 on 8 cases.', 'The only variant')
+    await see(pages, 'as it is: right 1 on 8 cases.', 'The only variant', retries=30)
     click(pages, 'Diagram')
     await see(pages, 'What runs scored that went a certain way', retries=30)
     (diagram,) = pages.find(kind=Diagram).elements

@@ -86,8 +86,8 @@ def pareto(points: Sequence[Point], *, measure: str, unit: str) -> str:
         kind = 'dot best' if point.is_on_front else 'dot'
         parts.append(f'<circle class="{kind}" cx="{at_x:.1f}" cy="{at_y:.1f}" r="{DOT:g}"/>')
     names = [point.name for point in points]
-    for name, (at, line, anchor) in zip(names, _places(dots, names), strict=True):
-        parts.append(_text(at, line, name, anchor, 'name'))
+    for name, (left, base, anchor) in zip(names, _places(dots, names), strict=True):
+        parts.append(_text(left, base, name, anchor, 'name'))
     return ''.join([*parts, '</svg>'])
 
 

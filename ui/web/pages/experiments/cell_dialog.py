@@ -10,6 +10,7 @@ from engine.operations.experiments import Cell, Experiment
 from engine.records import RunId, Status, clip
 from ui.app.backend import Backend
 from ui.formatting.experiments.words import score_words
+from ui.formatting.files import files_text
 from ui.formatting.steps import duration, short_json
 from ui.formatting.usage import dollars
 from ui.formatting.values import capitalize, count
@@ -79,6 +80,8 @@ async def _draw_case(backend: Backend, experiment: Experiment, case: str) -> Non
         return
     with Box('facts', 'dl'):
         facts = {name.replace('_', ' '): value for name, value in shown_case.parameters.items()}
+        if shown_case.files:
+            facts['files'] = files_text(shown_case.files)
         if shown_case.expectation is not None:
             facts['expected'] = shown_case.expectation
         for name, value in facts.items():

@@ -278,7 +278,7 @@ class Changes:
 
         model = create_model(
             'Transition',
-            __doc__=f'Changes the transition out of {path_text(edge.source)}, and out of all that it names.',
+            __doc__=f'What leads out of {path_text(edge.source)}. If it has several sources, all change.',
             trigger=(
                 str,
                 Field(edge.trigger, min_length=1, title='Event',

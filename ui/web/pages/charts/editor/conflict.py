@@ -28,8 +28,8 @@ async def ask_conflict(theirs: ChartText, mine: str) -> Choice | None:
     who = theirs.saved.author if theirs.saved and theirs.saved.author else 'Somebody'
     what = f'version {theirs.saved.number}' if theirs.saved else 'the file'
     checked = [await asyncio.to_thread(check_chart, text, theirs.name) for text in (theirs.text, mine)]
-    sides = side_of(what.capitalize(), checked[0]), side_of('Yours', checked[1])
-    compared = await asyncio.to_thread(compare_sides, *sides) if sides[0] and sides[1] else None
+    first, second = side_of(what.capitalize(), checked[0]), side_of('Yours', checked[1])
+    compared = await asyncio.to_thread(compare_sides, first, second) if first and second else None
     with dialog_frame(f'{who} saved {what} meanwhile', 'rehearsal') as dialog:
         Text('p', 'Nothing is lost: whatever you choose, both stay among the versions or in the editor.')
         if compared:

@@ -190,6 +190,7 @@ class LocalConductor:
         self.fork = forks.fork
         self.fork_all = forks.fork_all
         self.forecast = forks.forecast
+        self.replay = forks.replay
         self.rerun = forks.rerun
         self.retry = forks.retry
         self.retry_at = forks.retry_at

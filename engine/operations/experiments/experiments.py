@@ -24,7 +24,6 @@ from engine.operations.experiments.adoption import Adoption, LaunchDefault
 from engine.operations.experiments.answer import find_answer
 from engine.operations.experiments.answer.path_records import PathAnswer
 from engine.operations.experiments.answer.records import Answer, TrendPoint
-from engine.operations.experiments.datasets import Case
 from engine.operations.experiments.host import Host
 from engine.operations.experiments.library import Library, UnknownDataset
 from engine.operations.experiments.marking import Agreement, Marking, Pairing
@@ -38,6 +37,7 @@ from engine.operations.experiments.planning import (
     changes_since,
     naming,
 )
+from engine.operations.experiments.recorded.answering import recording_problems
 from engine.operations.experiments.records import Cell, Experiment, Mark, ScorerSpec, UnknownExperiment
 from engine.operations.experiments.runner import Runner, design_of, results_of
 from engine.operations.experiments.scorers import read_scorers, scorers_digest
@@ -123,7 +123,8 @@ class Experiments:
 
         reused = await asyncio.to_thread(count)
         per_variant = len(planner.cases) * pinned.repeats
-        bounds = [await self._bound(launch) for launch in planner.sample_launches().values()]
+        samples = () if pinned.recorded else planner.sample_launches().values()
+        bounds = [await self._bound(launch) for launch in samples]
         runs = per_variant * len(pinned.variants) - reused
         share = runs / (per_variant * len(pinned.variants))
         return Plan(
@@ -329,7 +330,7 @@ class Experiments:
             planner = Planner(pinned, cases, self._host.catalog)
             await asyncio.to_thread(planner.check)
         if pinned.recorded:
-            await self._check_recorded(cases)
+            await self._check_recorded(planner)
         for place, launch in enumerate(planner.sample_launches().values()):
             try:
                 await self._check(launch)
@@ -341,18 +342,17 @@ class Experiments:
                 await self.get(experiment.after)
         return pinned, planner
 
-    async def _check_recorded(self, cases: Sequence[Case]) -> None:
-        """Check that cases were made from runs that everybody may see. Raises `InvalidInput`."""
+    async def _check_recorded(self, planner: Planner) -> None:
+        """Check that the runs that cases were made from can answer. Raises `InvalidInput`."""
         problems: dict[str, str] = {}
-        for case in cases:
+        for case in planner.cases:
             try:
-                private = bool(case.source) and (await self._host.info(case.source)).private
+                source = await self._host.info(case.source)
             except UnknownRun as error:
-                problems[f'cases.{case.id}.source'] = str(error)
+                why = str(error) if case.source else 'must be the run whose replies are recorded'
+                problems[f'cases.{case.id}.source'] = why
                 continue
-            if not case.source or private:
-                what = 'is private' if private else 'must be a run that was recorded'
-                problems[f'cases.{case.id}.source'] = what
+            problems |= recording_problems(planner, case, source)
         if problems:
             raise InvalidInput(dict([*problems.items()][:MAX_PROBLEMS]))
 

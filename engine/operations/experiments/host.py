@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from engine.configuration.catalog import Catalog
 from engine.errors import JournalConflict
+from engine.history.forks.replayer import unrecorded
 from engine.history.merging import RunMerging
 from engine.host.clock import Clock
 from engine.journal.projection import Fold
 from engine.journal.protocol import Journal
 from engine.operations.experiments.planning import TAG
+from engine.operations.experiments.recorded.answering import asked_otherwise, from_exchanges
 from engine.operations.experiments.records import Cell, Experiment, Mark
 from engine.operations.experiments.scorers import Evidence, Judged, Scorer
 from engine.records import Launch, Outcome, RunId, RunInfo, Transition
+from engine.runtime.feed import Item
 from engine.runtime.run_factory import acting_as
 from engine.workspace.sandbox.sandbox import Sandbox
 from engine.workspace.workspaces import Workspaces
@@ -41,6 +44,12 @@ class Host(Protocol):
         **values: Any,
     ) -> object:
         """Start a run with a given id."""
+
+    async def replay(self, run: RunId, launch: Launch, *, new: RunId) -> RunId:
+        """Start a run that is answered from the journal of another."""
+
+    def watch(self, run: RunId, *, after: int = 0) -> AsyncGenerator[Item]:
+        """Follow the steps of a run until it ends."""
 
     async def info(self, run: RunId) -> RunInfo:
         """Summarize a run."""
@@ -86,12 +95,31 @@ class Desk:
         return self.host.merging
 
     async def start(self, run: RunId, launch: Launch) -> None:
-        """Start a run; one that has been started already goes on if its process has died."""
+        """Start a run; one that has been started already goes on if its process has died.
+
+        If it `replay`s another, it is answered from that one's journal. If it asks models otherwise, only the
+        exchanges with them can tell whether there is an answer.
+        """
+        source = await self.host.info(RunId(launch.replay)) if launch.replay else None
         try:
             with acting_as(self.experiment.author):
-                await self.host.start(launch, run=run)
+                if source is None:
+                    await self.host.start(launch, run=run)
+                elif asked_otherwise(launch, source):
+                    await self.host.start(from_exchanges(launch, source), run=run)
+                else:
+                    await self.host.replay(source.id, launch, new=run)
         except JournalConflict:
             await self.host.recover(where=lambda info: info.id == run)
+
+    async def finish(self, run: RunId) -> str:
+        """Wait for a run to end; return why it has stopped instead, if it goes where nothing is recorded."""
+        if 'play' in (await self.host.info(run)).options:
+            async for item in self.host.watch(run):
+                if isinstance(item, Transition) and (reason := unrecorded(item)):
+                    return reason
+        await self.host.result(run)
+        return ''
 
     async def judge(self, key: str, launch: Launch) -> Outcome:
         """Return the outcome of a run that judges another; the same key never starts a second one."""

@@ -219,7 +219,7 @@ class Runner:
         try:
             if not cell.reused:
                 await self._desk.start(cell.run, planned.launch)
-            await self._host.result(cell.run)
+            stopped = await self._desk.finish(cell.run)
             info = await self._host.info(cell.run)
         except (UnknownRun, JournalDamaged) as error:
             return await self._fail(cell, error)
@@ -233,7 +233,7 @@ class Runner:
                 cell,
                 state='ended',
                 status=info.status,
-                error=info.error,
+                error=stopped or info.error,
                 tokens=info.usage.total,
                 dollars=info.usage.cost,
                 seconds=seconds,

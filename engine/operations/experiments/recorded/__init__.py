@@ -1,0 +1,1 @@
+"""Recorded runs as cases: answered again, kept in files, and checked."""

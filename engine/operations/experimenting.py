@@ -13,8 +13,8 @@ from engine.operations.experiments.adoption import LaunchDefault
 from engine.operations.experiments.answer.path_records import PathAnswer
 from engine.operations.experiments.answer.records import Answer, TrendPoint
 from engine.operations.experiments.datasets import MAX_CASES, Case, ImportedCases
+from engine.operations.experiments.datasets.library import DatasetInfo
 from engine.operations.experiments.experiments import CellPage
-from engine.operations.experiments.library import DatasetInfo
 from engine.operations.experiments.marking import Agreement, Pairing
 from engine.operations.experiments.planning import Plan
 from engine.operations.experiments.records import Cell, Experiment, Mark, ScorerSpec

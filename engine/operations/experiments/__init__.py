@@ -4,6 +4,7 @@ from engine.operations.experiments.adoption import LaunchDefault, NoLaunchDefaul
 from engine.operations.experiments.answer.path_records import PathAnswer, PlaceStats, PlaceUse
 from engine.operations.experiments.answer.records import Answer, TrendPoint, VariantComparison, VariantSummary
 from engine.operations.experiments.answer.words import figures, plain
+from engine.operations.experiments.checking import CheckedRun, CheckResult
 from engine.operations.experiments.datasets import (
     Case,
     ImportedCases,
@@ -12,10 +13,11 @@ from engine.operations.experiments.datasets import (
     export_json_lines,
     import_cases,
 )
-from engine.operations.experiments.files import SAMPLE, read_experiment
-from engine.operations.experiments.library import DatasetInfo, UnknownDataset
+from engine.operations.experiments.datasets.library import DatasetInfo, UnknownDataset
+from engine.operations.experiments.files import SAMPLE, ExperimentFile, read_experiment, to_values
 from engine.operations.experiments.marking import Agreement, Pairing
 from engine.operations.experiments.planning import Plan, change_between, launch_of
+from engine.operations.experiments.recorded.saving import scorers_of
 from engine.operations.experiments.records import (
     MAX_SCORERS,
     MAX_VARIANTS,
@@ -39,9 +41,12 @@ __all__ = [
     'Answer',
     'Case',
     'Cell',
+    'CheckResult',
+    'CheckedRun',
     'DatasetInfo',
     'Direction',
     'Experiment',
+    'ExperimentFile',
     'ImportedCases',
     'LaunchDefault',
     'Mark',
@@ -71,4 +76,6 @@ __all__ = [
     'read_experiment',
     'read_scorers',
     'scorer',
+    'scorers_of',
+    'to_values',
 ]

@@ -24,8 +24,8 @@ from engine.operations.experiments.adoption import Adoption, LaunchDefault
 from engine.operations.experiments.answer import find_answer
 from engine.operations.experiments.answer.path_records import PathAnswer
 from engine.operations.experiments.answer.records import Answer, TrendPoint
+from engine.operations.experiments.datasets.library import Library, UnknownDataset
 from engine.operations.experiments.host import Host
-from engine.operations.experiments.library import Library, UnknownDataset
 from engine.operations.experiments.marking import Agreement, Marking, Pairing
 from engine.operations.experiments.outcomes import read_paths, read_regression, read_trend
 from engine.operations.experiments.planning import (
@@ -36,6 +36,7 @@ from engine.operations.experiments.planning import (
     Planner,
     changes_since,
     naming,
+    total_bound,
 )
 from engine.operations.experiments.recorded.answering import recording_problems
 from engine.operations.experiments.records import Cell, Experiment, Mark, ScorerSpec, UnknownExperiment
@@ -84,7 +85,7 @@ class Experiments:
     ) -> None:
         self._host, self._check, self._bound, self._is_alive = host, check, bound, is_alive
         self._store = ExperimentStore(host.journal.documents)
-        self.datasets = Library(host.journal.documents, host.catalog, host.clock)
+        self.datasets = Library(host.journal, host.catalog, host.clock)
         self._adoption = Adoption(host.journal.documents, host.clock)
         self._marking = Marking(host, self._store, self.datasets)
         self._runners: dict[str, asyncio.Task[None]] = {}
@@ -122,20 +123,14 @@ class Experiments:
             return sum(reusable(planned) is not None for planned in planner.runs()) if pinned.after else 0
 
         reused = await asyncio.to_thread(count)
-        per_variant = len(planner.cases) * pinned.repeats
         samples = () if pinned.recorded else planner.sample_launches().values()
         bounds = [await self._bound(launch) for launch in samples]
-        runs = per_variant * len(pinned.variants) - reused
-        share = runs / (per_variant * len(pinned.variants))
+        runs = len(planner.cases) * pinned.repeats * len(pinned.variants) - reused
         return Plan(
             cases=len(planner.cases),
             runs=runs,
             reused=reused,
-            bound=Bound(
-                calls=_total([bound.calls for bound in bounds], per_variant * share),
-                tokens=_total([bound.tokens for bound in bounds], per_variant * share),
-                dollars=_total([bound.dollars for bound in bounds], per_variant * share),
-            ),
+            bound=total_bound(bounds, runs / len(pinned.variants)),
             changed=changed,
         )
 
@@ -306,6 +301,12 @@ class Experiments:
             except JournalError as error:
                 log.warning('experiments wait for the journal: %s', error)
             await self._host.clock.sleep(ADOPTION_SECONDS)
+
+    async def settle(self, experiment: str) -> Experiment:
+        """Return an experiment once this process is not running it (any more). Raises `UnknownExperiment`."""
+        while task := self._runners.get(experiment):
+            await asyncio.wait({task})
+        return await self.get(experiment)
 
     async def close(self) -> None:
         """Stop making runs; another process, or the next one, goes on."""
@@ -489,9 +490,3 @@ class Experiments:
         finally:
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
-
-
-def _total(each: Sequence[float | None], times: float) -> float | None:
-    """Return the sum for all variants; None if one is not known."""
-    known = [amount for amount in each if amount is not None]
-    return sum(known) * times if len(known) == len(each) else None

@@ -12,8 +12,8 @@ from typing import Any
 
 from engine.errors import EntryChanged, InvalidInput, UnknownRun
 from engine.operations.experiments.datasets import Case
+from engine.operations.experiments.datasets.library import Library, UnknownDataset
 from engine.operations.experiments.host import Desk, Host
-from engine.operations.experiments.library import Library, UnknownDataset
 from engine.operations.experiments.records import Cell, Experiment, Mark, cell_id, digest_of
 from engine.operations.experiments.scorers import latest_marks, read_scorers, score_run
 from engine.operations.experiments.scorers.people import People

@@ -40,6 +40,20 @@ class Bound:
     dollars: float | None = 0
 
 
+def total_bound(bounds: Sequence[Bound], times: float) -> Bound:
+    """Return what so many runs of each use together."""
+
+    def total(amounts: Sequence[float | None]) -> float | None:
+        known = [amount for amount in amounts if amount is not None]
+        return sum(known) * times if len(known) == len(amounts) else None
+
+    return Bound(
+        calls=total([bound.calls for bound in bounds]),
+        tokens=total([bound.tokens for bound in bounds]),
+        dollars=total([bound.dollars for bound in bounds]),
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What an experiment would do, before anything is started."""

@@ -4,12 +4,20 @@ from engine.operations.experiments.datasets.cells import escape_formula
 from engine.operations.experiments.datasets.exporting import export_csv, export_json_lines
 from engine.operations.experiments.datasets.from_runs import case_of
 from engine.operations.experiments.datasets.importing import import_cases
-from engine.operations.experiments.datasets.records import MAX_CASES, Case, ImportedCases
+from engine.operations.experiments.datasets.records import (
+    MAX_CASES,
+    RECORDED_OPTIONS,
+    Case,
+    ImportedCases,
+    Recording,
+)
 
 __all__ = [
     'MAX_CASES',
+    'RECORDED_OPTIONS',
     'Case',
     'ImportedCases',
+    'Recording',
     'case_of',
     'escape_formula',
     'export_csv',

@@ -1,1 +1,1 @@
-"""Recorded runs as cases: answered again, kept in files, and checked."""
+"""Recorded runs as cases: what answers them, and a run as a test."""

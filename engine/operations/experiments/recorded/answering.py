@@ -25,8 +25,9 @@ def asked_otherwise(launch: Launch, source: RunInfo) -> tuple[str, ...]:
 
 def from_exchanges(launch: Launch, source: RunInfo) -> Launch:
     """Return a launch that answers from a run's exchanges with its models, and asks as that run otherwise."""
-    given = {name: {**_settings(source, name), **getattr(launch, name)} for name in ('instructions', 'tools')}
-    return replace(launch, replay=source.id, **given)
+    instructions = {**_settings(source, 'instructions'), **launch.instructions}
+    tools = {**_settings(source, 'tools'), **launch.tools}
+    return replace(launch, replay=source.id, instructions=instructions, tools=tools)
 
 
 def recording_problems(planner: Planner, case: Case, source: RunInfo) -> Iterator[tuple[str, str]]:
@@ -44,8 +45,8 @@ def recording_problems(planner: Planner, case: Case, source: RunInfo) -> Iterato
             if name == 'effort':
                 yield field, f'the replies recorded for case {case.id} were given with another effort'
             elif not source.options.get('record'):
-                told = f'the replies recorded for case {case.id} were given to other {name}'
-                yield field, f'{told}, and its exchanges with models were not recorded (--record)'
+                answers = f'the replies recorded for case {case.id} were given to other {name}'
+                yield field, f'{answers}, and its exchanges with models were not recorded (--record)'
 
 
 def _settings(source: RunInfo, name: str) -> Mapping[str, Any]:

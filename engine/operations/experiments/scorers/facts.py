@@ -11,7 +11,6 @@ from pydantic import AfterValidator, Field, field_validator
 from typing_extensions import override
 
 from engine.errors import ToolError
-from engine.operations.experiments.bounded import check_apart
 from engine.operations.experiments.records import Miss, Score
 from engine.operations.experiments.scorers.base import (
     AnyEndScorer,
@@ -20,6 +19,7 @@ from engine.operations.experiments.scorers.base import (
     decide,
     decide_by,
 )
+from engine.operations.experiments.scorers.bounded import check_apart
 from engine.records import Status
 from engine.records.jsonable import shorten
 

@@ -21,7 +21,7 @@ from engine.statechart.expressions.expression import parse_expression
 
 APPROVING = 'approving'
 """The state of an agent that waits for the approval of its tool calls."""
-MAX_PATHS = 200
+MAX_PATHS = 2_000
 RUN_NAMES: Mapping[str, Callable[[Evidence], Any]] = {
     'answer': lambda run: run.answer,
     'memory': lambda run: dict(run.fold.view.memory),

@@ -8,6 +8,7 @@ from typing import Any, cast
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine.operations.experiments import Case
+from engine.records import RunId
 from ui.formatting.experiments.expectations import expectation_text, read_expectation
 from ui.web.components.dialogs import await_answer, dialog_frame, draw_dialog_actions
 from ui.web.components.forms.form import Form
@@ -62,7 +63,7 @@ async def edit_case(case: Case | None, taken: Collection[str]) -> Case | None:
                     expectation=read_expectation(fields.expectation, case.expectation if case else None),
                     tags=tuple(fields.tags),
                     split=fields.split,
-                    **({'source': case.source} if case else {}),
+                    source=case.source if case else RunId(''),
                 )
             )
 

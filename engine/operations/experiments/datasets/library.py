@@ -15,9 +15,12 @@ from pydantic import Field, TypeAdapter
 from engine.configuration.catalog import Catalog
 from engine.errors import EngineError, EntryChanged, InvalidInput
 from engine.host.clock import Clock
-from engine.journal.documents import Documents, Entry, EntryQuery
+from engine.journal.documents import Entry, EntryQuery
+from engine.journal.protocol import Journal
 from engine.journal.store import Columns, Store
-from engine.operations.experiments.datasets import MAX_CASES, Case, ImportedCases, import_cases
+from engine.operations.experiments.datasets.importing import import_cases
+from engine.operations.experiments.datasets.recordings import keep_recordings
+from engine.operations.experiments.datasets.records import MAX_CASES, Case, ImportedCases
 from engine.operations.experiments.records import MAX_CASE, digest_of
 from engine.records import COMPUTED, Instant, Label
 from engine.records.jsonable import refuse_nul
@@ -77,9 +80,10 @@ class DatasetInfo:
 class Library:
     """Datasets in a conductor's journal. Every method may raise `JournalError`."""
 
-    def __init__(self, documents: Documents, catalog: Catalog, clock: Clock) -> None:
-        self._documents, self._catalog, self._clock = documents, catalog, clock
-        self._store = Store(documents, 'dataset', DatasetInfo, UnknownDataset, Columns(rank='created'))
+    def __init__(self, journal: Journal, catalog: Catalog, clock: Clock) -> None:
+        self._journal, self._catalog, self._clock = journal, catalog, clock
+        self._documents = journal.documents
+        self._store = Store(self._documents, 'dataset', DatasetInfo, UnknownDataset, Columns(rank='created'))
 
     async def list(self) -> list[DatasetInfo]:
         """Return all datasets, sorted by name."""
@@ -105,10 +109,14 @@ class Library:
     async def save(self, dataset: str, cases: Sequence[Case], *, note: str = '') -> DatasetInfo:
         """Save a version of a dataset; a dataset of an unknown name is made. Equal cases make no version.
 
+        Recordings that come with cases become runs in the journal.
+
         Raises:
+            UnknownPattern: that of a recording.
             InvalidInput: names the case.
         """
         name = ' '.join(dataset.split())
+        cases = await keep_recordings(self._journal, self._catalog, cases)
         chunks, version = await asyncio.to_thread(_encode, cases)
         now, author = self._clock.now(), ACTOR.get()
         try:

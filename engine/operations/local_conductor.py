@@ -285,8 +285,7 @@ class LocalConductor:
         info, view, shape = await self.info(run), await self.view(run), await self.shape(run)
         if shape.is_imported_trace:
             self.catalog.pattern(shape.pattern)
-        answer = view.memory.get(shape.answer) if shape.answer else None
-        return saved_test(info, view, answer, await self.transitions(run, until=view.seq))
+        return saved_test(info, shape, view, await self.transitions(run, until=view.seq))
 
     async def check(self, file: ExperimentFile) -> CheckResult:
         """Run an experiment on recordings apart from the runs here; see `check_file`."""

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, ConfigDict, with_config
 
 from engine.errors import InvalidInput
-from engine.records import RunId, Transition
+from engine.records import RunId, Shape, Transition
 
 MAX_CASES = 10_000
 MAX_PROBLEMS = 100
@@ -46,6 +46,8 @@ class Recording:
     seed: int = 0
     options: Annotated[Mapping[str, Any], AfterValidator(_check_options)] = field(default_factory=dict)
     """How it was launched, by `RECORDED_OPTIONS`; in a file, as the base if left out."""
+    shape: Shape | None = None
+    """The chart that the run had; by default that of today."""
     steps: Annotated[tuple[Transition, ...], AfterValidator(_check_steps)]
     """All of them, from the first."""
 

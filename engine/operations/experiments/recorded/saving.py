@@ -9,22 +9,23 @@ from typing import Any, Final
 from engine.operations.experiments.datasets import RECORDED_OPTIONS, Case, Recording
 from engine.operations.experiments.files import ExperimentFile
 from engine.operations.experiments.records import Experiment, ScorerSpec, Variant
-from engine.records import Launch, RunInfo, Status, Transition, View
+from engine.records import Launch, RunInfo, Shape, Status, Transition, View
 
 STATUS, WAY, ANSWER = 'status', 'way', 'answer'
 """The names of the scorers of a saved test."""
 VARIANT: Final = 'as it is'
 
 
-def saved_test(info: RunInfo, view: View, answer: Any, steps: Sequence[Transition]) -> ExperimentFile:
+def saved_test(info: RunInfo, shape: Shape, view: View, steps: Sequence[Transition]) -> ExperimentFile:
     """Return a test that expects what a run did.
 
     Args:
         info: the run.
+        shape: its chart, which says what its answer is.
         view: the run after these steps.
-        answer: its result; None if it has none.
         steps: all of them, from the first.
     """
+    answer = view.memory.get(shape.answer) if shape.answer else None
     launch = Launch.of(info)
     base = Launch(pattern=info.pattern, **{name: getattr(launch, name) for name in RECORDED_OPTIONS})
     visits = Counter(path for step in steps for path in step.entered)
@@ -51,7 +52,11 @@ def saved_test(info: RunInfo, view: View, answer: Any, steps: Sequence[Transitio
                 parameters=dict(info.parameters),
                 expectation=_expected(answer),
                 recording=Recording(
-                    pattern=info.pattern, seed=info.seed, options=base.options, steps=tuple(steps)
+                    pattern=info.pattern,
+                    seed=info.seed,
+                    options=base.options,
+                    shape=shape,
+                    steps=tuple(steps),
                 ),
             ),
         ),

@@ -66,12 +66,13 @@ async def test_a_saved_run_passes_without_calls_and_detects_changes() -> None:
 async def test_a_run_that_goes_on_is_saved_with_what_it_has_done_so_far() -> None:
     async with LocalConductor(MemoryJournal(), catalog=catalog(FakeModel(pipeline_reply))) as conductor:
         run = await complete_run(conductor, 'pipeline', {'task': 'Count the bees'})
-        info, view, steps = (
+        info, shape, view, steps = (
             await conductor.info(run),
+            await conductor.shape(run),
             await conductor.view(run, 4),
             await conductor.transitions(run),
         )
-    test = saved_test_of(info, view, None, steps[:4])
+    test = saved_test_of(info, shape, view, steps[:4])
     assert view.status is Status.RUNNING
     assert [spec.kind for spec in test.experiment.scorers] == ['path']
     async with LocalConductor(MemoryJournal(), catalog=catalog(FakeModel(pipeline_reply))) as conductor:
@@ -92,6 +93,19 @@ def test_the_command_line_saves_checks_and_reports(tmp_path: Path, done: Hemicyc
     file.write_text(text.replace('\n    any_end: true\n', '\n    color: red\n', 1), 'utf-8')
     refused = done('test', 'check', str(file))
     assert refused.exit_code == 2 and 'settings.color' in refused.stderr
+
+
+def test_a_saved_test_is_an_experiment_whose_recording_is_stored_once(tmp_path: Path) -> None:
+    hemicycle, file, report = Hemicycle(tmp_path), tmp_path / 'tea.yaml', tmp_path / 'report.xml'
+    assert hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '--quiet').exit_code == 0
+    assert hemicycle('test', 'save', 'last', str(file)).exit_code == 0
+    for _ in range(2):
+        ran = hemicycle('experiment', 'run', str(file), '--yes', '--fail-under', '1', '--junit', str(report))
+        assert ran.exit_code == 0 and 'status 1, way 1, answer 1 in 1 run' in ran.stdout, ran.stderr
+        assert 'errors="0"' in report.read_text('utf-8')
+    listed = hemicycle('runs', 'list', '--json', '--tag', 'recording').stdout.splitlines()
+    (recording,) = map(json.loads, listed)
+    assert recording['status'] == 'done' and recording['seq'] == 22
 
 
 async def test_a_waiting_run_with_files_can_be_saved_as_a_test(tmp_path: Path) -> None:

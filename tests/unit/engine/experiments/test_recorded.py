@@ -101,6 +101,35 @@ async def test_a_journal_does_not_answer_what_was_asked_otherwise(
     assert f'variants.1.change.{field}' in caught.value.problems
 
 
+async def test_a_file_may_have_several_cases_and_variants_and_each_is_checked(
+    conductor: LocalConductor, source: RunId, model: FakeModel
+) -> None:
+    first = await conductor.save_test(source)
+    second = await conductor.save_test(await complete_run(conductor, 'pipeline', {'task': 'Count the ants'}))
+    model.requests.clear()
+    variants = (AS_IT_IS, ONE_REVISION)
+    file = replace(
+        first,
+        experiment=replace(first.experiment, variants=variants, scorers=(SHORT, DONE)),
+        cases=(*first.cases, *second.cases),
+    )
+    result = await conductor.check(file)
+    assert [(run.case, run.variant, run.passed) for run in result.runs] == [
+        (case.id, variant.name, variant is ONE_REVISION) for case in file.cases for variant in variants
+    ]
+    assert result.runs[0].misses[0].text.startswith('visits at step ') and result.runs[1].parted
+    lenient = replace(file, experiment=replace(file.experiment, fail_under=0))
+    assert (await conductor.check(lenient)).passed and not model.requests
+
+
+async def test_a_check_asks_nobody(conductor: LocalConductor, source: RunId) -> None:
+    test = await conductor.save_test(source)
+    judged = (ScorerSpec(name='good', kind='model', settings={'rubric': 'Is it clear?'}),)
+    with pytest.raises(InvalidInput) as caught:
+        await conductor.check(replace(test, experiment=replace(test.experiment, scorers=judged)))
+    assert 'scorers.0.kind' in caught.value.problems
+
+
 async def test_a_case_needs_a_run_of_the_same_pattern(conductor: LocalConductor, source: RunId) -> None:
     (case,) = await conductor.datasets.cases('bees')
     await conductor.datasets.save(

@@ -13,7 +13,7 @@ from engine.charts.library import ChartLibrary, charts_folder
 from engine.configuration.catalog import Catalog
 from engine.configuration.connections import CatalogAgents, CatalogEndpoints, CatalogServers
 from engine.errors import InvalidInput
-from engine.history.bundle.importer import Imported
+from engine.history.bundle.documents import Imported
 from engine.history.bundle.redaction import Redaction
 from engine.history.bundle.store import BundleStore
 from engine.history.bundle.writer import export_bundle
@@ -33,12 +33,12 @@ from engine.operations.conductor import RunHandle
 from engine.operations.experimenting import ExperimentResult, run_experiment
 from engine.operations.experiments.checking import CheckResult, check_file
 from engine.operations.experiments.experiments import Experiments
-from engine.operations.experiments.files import ExperimentFile
-from engine.operations.experiments.planning import Bound
-from engine.operations.experiments.recorded.saving import saved_test
+from engine.operations.experiments.files.bundle_import import ExperimentDocuments
+from engine.operations.experiments.files.saved_test import saved_test
+from engine.operations.experiments.files.yaml_file import ExperimentFile
 from engine.operations.experiments.records import Experiment
 from engine.operations.library_charts import LibraryCharts
-from engine.operations.rehearsal import Rehearsals
+from engine.operations.rehearsal import Cost, Rehearsals
 from engine.records import Launch, RunId, RunInfo
 from engine.runtime.activity import Services
 from engine.runtime.debugger.breakpoint_validation import validate_breakpoints
@@ -143,8 +143,12 @@ class LocalConductor:
         self.mcp_servers = CatalogServers(self.catalog)
         self.agents = CatalogAgents(self.catalog, self.sandbox, self.clock)
         self.merging = RunMerging(reader, self.workspaces, self.sandbox, forks)
-        self._bundles = BundleStore(
-            reader=reader, workspaces=self.workspaces, recordings=self.recordings, clock=self.clock
+        self.bundles = BundleStore(
+            reader=reader,
+            workspaces=self.workspaces,
+            recordings=self.recordings,
+            clock=self.clock,
+            documents=ExperimentDocuments(self.journal, self.catalog, self.clock),
         )
 
         self.recover = live.recover
@@ -200,7 +204,7 @@ class LocalConductor:
         self.family = forks.family
         self.mark_winner = forks.mark_winner
         self.rehearse = Rehearsals(self.catalog, self.journal).rehearse
-        self.experiments = Experiments(self, self._prepare, self._bound, is_alive)
+        self.experiments = Experiments(self, self._prepare, self._cost_of, is_alive)
         self.datasets = self.experiments.datasets
 
     async def __aenter__(self) -> Self:
@@ -302,21 +306,25 @@ class LocalConductor:
         self, runs: Sequence[RunId], *, redaction: Redaction | None = None, compressed: bool = True
     ) -> AsyncIterator[bytes]:
         """Export runs as a bundle; see `history.bundle.writer.export_bundle`."""
-        return export_bundle(self._bundles, runs, redaction=redaction, compressed=compressed)
+        return export_bundle(self.bundles, runs, redaction=redaction, compressed=compressed)
 
     async def import_bundle(
         self, file: BinaryIO, *, progress: Callable[[int], None] = lambda read: None
     ) -> list[Imported]:
-        """Import the runs in a bundle or a file of traces; see `history.traces.importer.import_runs`."""
-        return await import_runs(self._bundles, file, progress=progress)
+        """Import a bundle or a file of traces; see `history.traces.importer.import_runs`."""
+        return await import_runs(self.bundles, file, progress=progress)
 
-    async def _bound(self, launch: Launch) -> Bound:
-        """Return what a run uses at most."""
+    async def _cost_of(self, launch: Launch) -> Cost:
+        """Return what a run costs at least and at most."""
         rehearsal = await self.rehearse(
-            launch.pattern, launch.parameters, stubs=launch.stubs or None, models=launch.models, seconds=0
+            launch.pattern,
+            launch.parameters,
+            stubs=launch.stubs or None,
+            models=launch.models,
+            seconds=0,
+            version=launch.version,
         )
-        most = rehearsal.cost.most
-        return Bound(calls=most.calls, tokens=most.tokens, dollars=most.dollars)
+        return rehearsal.cost
 
     async def _find_replayed(self, pattern: str, run: RunId) -> RunInfo | None:
         """Return the run to replay. Raises `UnknownRun`, `InvalidInput`."""

@@ -10,7 +10,7 @@ from pydantic import Field
 from engine.history.comparison import Comparison
 from engine.journal.projection import Fold
 from engine.operations.experiments.checking import CheckResult
-from engine.operations.experiments.files import ExperimentFile
+from engine.operations.experiments.files.yaml_file import ExperimentFile
 from engine.operations.table import Role, operation
 from engine.records import (
     Outcome,

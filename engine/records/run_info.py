@@ -170,6 +170,8 @@ class RunQuery:
     """Any of these statuses."""
     tag: Annotated[str, Field(max_length=200)] = ''
     """Only runs with this tag."""
+    without_tag: Annotated[str, Field(max_length=200)] = ''
+    """Only runs without a tag that begins so: `experiment:` leaves out those of experiments."""
     since: float | None = None
     """Started at or after this time."""
     until: float | None = None

@@ -240,6 +240,8 @@ class LiveRuns:
             paused: whether to pause them before anything starts.
             where: selects the runs.
 
+        While the journal or files are unavailable, it waits: an outage that passes strands no run.
+
         Returns:
             The runs that continue. Those that cannot are in `stranded`, with the reason.
         """
@@ -247,15 +249,19 @@ class LiveRuns:
 
         async def resume(info: RunInfo) -> RunId | None:
             async with room:
-                if not where(info) or info.id in self.runs or info.id in self._starting:
+                if not where(info) or not self._is_abandoned(info):
                     return None
-                if info.owner != self.owner and self._is_alive(info.owner):
-                    return None
-                try:
-                    now = await self.journal.info(info.id)  # It may have ended here since it was listed.
-                    if now.status.ended or now.deleted or info.id in self.runs or info.id in self._starting:
-                        return None
+
+                async def attempt() -> bool:
+                    now = await self.journal.info(info.id)  # It may have ended since it was listed.
+                    if now.status.ended or now.deleted or not self._is_abandoned(now):
+                        return False
                     await self._resume(info.id, {'paused': True} if paused else {})
+                    return True
+
+                try:
+                    if not await keep_trying(self._context, info.id, attempt):
+                        return None
                 except UnknownRun:  # It has been deleted meanwhile.
                     return None
                 except Exception as error:  # A run that cannot continue must not hold up the others.
@@ -269,6 +275,11 @@ class LiveRuns:
             async with asyncio.TaskGroup() as group:
                 resuming = [group.create_task(resume(info)) for info in unfinished]
         return [run for task in resuming if (run := task.result())]
+
+    def _is_abandoned(self, info: RunInfo) -> bool:
+        """Whether nobody executes a run that has not ended, nor is about to."""
+        here = info.id in self.runs or info.id in self._starting
+        return not here and (info.owner == self.owner or not self._is_alive(info.owner))
 
     def watch(self, run: RunId, *, after: int = 0) -> AsyncGenerator[Item]:
         """Follow the steps after `after` and streamed text until the run ends. Raises `UnknownRun`."""

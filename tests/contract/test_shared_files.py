@@ -256,7 +256,7 @@ async def test_a_bundle_is_exported_and_imported_on_another_machine(machines: Ma
     machines.journal = MemoryJournal()
     machines.files.remove(file.path for file in list(machines.files.list_files(f'{run}/')))
     async with machines.open('second') as second:
-        assert [info.run for info in await second.import_bundle(io.BytesIO(bundle))] == [run]
+        assert [info.id for info in await second.import_bundle(io.BytesIO(bundle))] == [run]
     async with machines.open('third') as third:
         assert len(await at_step(third, run, (await third.info(run)).seq)) == 2
 

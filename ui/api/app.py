@@ -36,6 +36,7 @@ from ui.api.operations.examples import BODIES, TAGS
 from ui.api.operations.routes import derived_routes
 from ui.api.problems import MEDIA, PlainErrors, answer_errors, problems
 from ui.api.routes import (
+    datasets,
     files,
     forks,
     history,
@@ -97,6 +98,7 @@ ROUTES = (
     derived_routes(Merging, lambda connection: conductor_of(connection).merging, 'Merging'),
     history.router,
     derived_routes(Checking, conductor_of, 'History'),
+    datasets.router,
     derived_routes(Datasets, lambda connection: conductor_of(connection).datasets, 'Experiments'),
     derived_routes(Experimenting, lambda connection: conductor_of(connection).experiments, 'Experiments'),
     maintenance.router,

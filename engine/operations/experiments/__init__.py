@@ -1,9 +1,9 @@
 """Experiments: which variant of a workflow is better on a dataset, and whether that is true."""
 
-from engine.operations.experiments.adoption import LaunchDefault, NoLaunchDefault
+from engine.operations.experiments.adoption import AdoptionKind, AdoptionPlan, LaunchDefault, NoLaunchDefault
 from engine.operations.experiments.answer.path_records import PathAnswer, PlaceStats, PlaceUse
 from engine.operations.experiments.answer.records import Answer, TrendPoint, VariantComparison, VariantSummary
-from engine.operations.experiments.answer.words import figures, plain
+from engine.operations.experiments.answer.words import figures, plain, quoted
 from engine.operations.experiments.checking import CheckedRun, CheckResult
 from engine.operations.experiments.datasets import (
     Case,
@@ -13,11 +13,16 @@ from engine.operations.experiments.datasets import (
     export_json_lines,
     import_cases,
 )
-from engine.operations.experiments.datasets.library import DatasetInfo, UnknownDataset
-from engine.operations.experiments.files import SAMPLE, ExperimentFile, read_experiment, to_values
-from engine.operations.experiments.marking import Agreement, Pairing
-from engine.operations.experiments.planning import Plan, change_between, launch_of
-from engine.operations.experiments.recorded.saving import scorers_of
+from engine.operations.experiments.files.saved_test import scorers_of
+from engine.operations.experiments.files.yaml_file import (
+    SAMPLE,
+    ExperimentFile,
+    read_experiment,
+    to_values,
+)
+from engine.operations.experiments.library import DatasetInfo, UnknownDataset
+from engine.operations.experiments.marking import Agreement, Pairing, Unmarked
+from engine.operations.experiments.planning import TAG, Amounts, Estimate, Plan, change_between, launch_of
 from engine.operations.experiments.records import (
     MAX_SCORERS,
     MAX_VARIANTS,
@@ -37,7 +42,11 @@ __all__ = [
     'MAX_SCORERS',
     'MAX_VARIANTS',
     'SAMPLE',
+    'TAG',
+    'AdoptionKind',
+    'AdoptionPlan',
     'Agreement',
+    'Amounts',
     'Answer',
     'Case',
     'Cell',
@@ -45,6 +54,7 @@ __all__ = [
     'CheckedRun',
     'DatasetInfo',
     'Direction',
+    'Estimate',
     'Experiment',
     'ExperimentFile',
     'ImportedCases',
@@ -62,6 +72,7 @@ __all__ = [
     'TrendPoint',
     'UnknownDataset',
     'UnknownExperiment',
+    'Unmarked',
     'Variant',
     'VariantComparison',
     'VariantSummary',
@@ -73,6 +84,7 @@ __all__ = [
     'import_cases',
     'launch_of',
     'plain',
+    'quoted',
     'read_experiment',
     'read_scorers',
     'scorer',

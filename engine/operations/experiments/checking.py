@@ -10,7 +10,7 @@ from engine.errors import EngineError, InvalidInput
 from engine.history.bundle.closing import is_closing
 from engine.operations.experiments.datasets import Case
 from engine.operations.experiments.experiments import Experiments
-from engine.operations.experiments.files import ExperimentFile
+from engine.operations.experiments.files.yaml_file import ExperimentFile
 from engine.operations.experiments.records import Cell, Experiment, Miss, Score, ScorerSpec
 from engine.records import RunId, Transition
 
@@ -78,7 +78,8 @@ async def check_file(place: _Place, file: ExperimentFile) -> CheckResult:
     operations = place.experiments
     dataset = await operations.datasets.save(experiment.dataset, file.cases)
     started = await operations.add(replace(experiment, dataset=dataset.id, version='', after=''))
-    ended = await operations.settle(started.id)
+    await operations.settle(started.id)
+    ended = await operations.get(started.id)
     if ended.state != 'done':
         raise EngineError(ended.reason or f'the check is {ended.state}')
     cases = {case.id: case for case in await operations.datasets.cases(dataset.id)}

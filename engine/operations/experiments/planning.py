@@ -16,7 +16,9 @@ from engine.operations.experiments.records import Cell, Experiment, Variant, cel
 from engine.records import Budget, Launch, RunId
 from engine.records.run_info import MAX_TAG, MAX_TAGS, MAX_TITLE
 
-MERGED: Final = ('parameters', 'models', 'effort', 'instructions', 'tools', 'stubs')
+BY_ROLE: Final = ('models', 'effort', 'instructions', 'tools', 'stubs')
+"""Fields of a launch that are given by role; None for a role takes back what the base gives."""
+MERGED: Final = ('parameters', *BY_ROLE)
 """Fields of a launch of which a variant gives only the entries that differ."""
 OWN: Final = {
     'title': 'the case, the variant and the repeat name its runs',
@@ -32,26 +34,29 @@ MAX_SEED = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bound:
-    """What runs use at most; None where there is no bound, or none is known."""
+class Amounts:
+    """What runs use; None where there is no bound, or none is known."""
 
     calls: float | None = 0
     tokens: float | None = 0
     dollars: float | None = 0
 
 
-def total_bound(bounds: Sequence[Bound], times: float) -> Bound:
-    """Return what so many runs of each use together."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What the runs to make use, those of judges included."""
 
-    def total(amounts: Sequence[float | None]) -> float | None:
-        known = [amount for amount in amounts if amount is not None]
-        return sum(known) * times if len(known) == len(amounts) else None
-
-    return Bound(
-        calls=total([bound.calls for bound in bounds]),
-        tokens=total([bound.tokens for bound in bounds]),
-        dollars=total([bound.dollars for bound in bounds]),
-    )
+    least_calls: float = 0
+    """The fewest calls, if nothing fails."""
+    most: Amounts = Amounts()
+    """At worst: each run uses all its turns, attempts and rounds."""
+    usual: Amounts | None = None
+    """By the medians of earlier runs, of those patterns that have any; None if none has. Dollars are known by
+    earlier runs with the same models."""
+    earlier: int = 0
+    """How many earlier runs `usual` rests on."""
+    unknown: tuple[str, ...] = ()
+    """The patterns of which no run has ended yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +68,9 @@ class Plan:
     """Runs to make."""
     reused: int = 0
     """Runs that an earlier experiment has made, and nothing that decides them has changed."""
-    bound: Bound = Bound()
-    """What the runs to make use at most, without those of judges."""
+    judges: int = 0
+    """Runs of judges, at most: runs that fail are not judged."""
+    estimate: Estimate = Estimate()
     changed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By variant, what has changed since the earlier experiment: a field of the launch such as `models`, the
     `version` of the pattern, `cases`; `new` for a variant that it did not have."""
@@ -76,6 +82,8 @@ def launch_of(base: Launch, variant: Variant) -> Launch:
     for name in MERGED:
         if name in values and isinstance(values[name], Mapping):
             values[name] = {**getattr(base, name), **values[name]}
+        if name in values and name in BY_ROLE:
+            values[name] = {role: value for role, value in values[name].items() if value is not None}
     return base.change(values)
 
 
@@ -87,7 +95,9 @@ def change_between(base: Launch, launch: Launch) -> dict[str, Any]:
         if item.name in OWN or after == before:
             continue
         if item.name in MERGED:
+            taken_back = dict.fromkeys(before.keys() - after.keys()) if item.name in BY_ROLE else {}
             after = {key: value for key, value in after.items() if key not in before or before[key] != value}
+            after |= taken_back
         if after != {}:
             change[item.name] = asdict(after) if isinstance(after, Budget) else after
     return change

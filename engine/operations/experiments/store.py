@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
 from engine.errors import EntryChanged
 from engine.journal.documents import Documents, EntryQuery
@@ -13,6 +14,8 @@ from engine.operations.experiments.records import Cell, Experiment, Mark, Unknow
 
 PAGE = 200
 """Cells read at a time."""
+NEW_AT_ONCE = 10
+"""How many of the newest experiments are read to find those that are new."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +61,20 @@ class ExperimentStore:
                 return await self.experiments.change(experiment, edit)
             except EntryChanged:
                 continue
+
+    async def newest(self, after: float | None = None, **query: Any) -> list[Experiment]:
+        """Return the experiments that match a query, or those made after a moment, newest first.
+
+        For the latter, it reads hardly any others.
+        """
+        if after is None:
+            return await self.experiments.list(newest=True, **query)
+        limit = NEW_AT_ONCE
+        while True:
+            stored = await self.experiments.list(newest=True, limit=limit, **query)
+            if len(stored) < limit or stored[-1].created <= after:
+                return [item for item in stored if item.created > after]
+            limit *= 10
 
     async def write_cell(self, cell: Cell) -> Cell:
         """Store a cell; return it as stored. Raises `EntryChanged` if somebody else has changed it."""

@@ -1,5 +1,6 @@
 """Experiments: their list, one while it runs and once it is over."""
 
+import io
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,9 @@ from engine import LocalConductor
 from engine.operations import Role
 from engine.operations.experiments import Experiment, Variant
 from tests.pages.experiments.conftest import LOAVES
-from tests.support.pages.clicks import click, see
+from tests.support.harness import until
+from tests.support.pages.clicks import answer, click, control, labelled, see
+from ui.app.backend import Backend
 from ui.web.pages.experiments.cells import CellGrid
 
 
@@ -22,7 +25,7 @@ def grid(pages: User) -> CellGrid:
 
 async def test_the_list_says_what_an_experiment_found(pages: User, over: Experiment) -> None:
     await pages.open('/experiments')
-    await see(pages, 'Loaves', 'Echo', 'Done', 'as it is, wrong, breaks', 'wrong is worse than as it is')
+    await see(pages, 'Loaves', 'Echo', 'Done', 'as it is, wrong, breaks', '“wrong” is worse than “as it is”')
 
 
 async def test_the_sample_is_started_with_one_click(pages: User) -> None:
@@ -36,10 +39,28 @@ async def test_an_unknown_experiment_is_reported(pages: User) -> None:
     assert (await pages.http_client.get('/experiments/nothing')).status_code == 404
 
 
+async def test_an_experiment_is_exported_whole_and_known_where_it_comes_from(
+    pages: User, over: Experiment, conductor: LocalConductor
+) -> None:
+    await pages.open(f'/experiments/{over.id}')
+    await see(pages, 'Export')
+    answer = await pages.http_client.get(f'/experiments/{over.id}/export')
+    assert answer.status_code == 200, answer.text
+    assert f'loaves-{over.id[:6]}.jsonl.gz' in answer.headers['Content-Disposition']
+    imported = await conductor.import_bundle(io.BytesIO(answer.content))
+    assert {item.outcome for item in imported} == {'known'} and len(imported) > 2
+    assert (await pages.http_client.get('/experiments/nothing/export')).status_code == 404
+
+
 async def test_the_page_says_which_variant_is_better_and_what_failed(pages: User, over: Experiment) -> None:
     await pages.open(f'/experiments/{over.id}')
     await see(
-        pages, 'wrong is worse than as it is by 1.0', 'Worse', 'answer = none', '8 of 8', 'Nothing to compare'
+        pages,
+        '“wrong” is worse than “as it is” by 1.0',
+        'Worse',
+        'answer = none',
+        '8 of 8',
+        'Nothing to compare',
     )
     await pages.should_not_see('Pause')
     assert grid(pages).total == 8
@@ -91,6 +112,21 @@ class TestViewer:
 
     async def test_sees_the_answer_and_may_not_delete(self, pages: User, over: Experiment) -> None:
         await pages.open(f'/experiments/{over.id}')
-        await see(pages, 'wrong is worse than as it is')
+        await see(pages, '“wrong” is worse than “as it is”')
         (delete,) = pages.find('Delete').elements
         assert delete.parent_slot.parent.props['data-refused'] == 'experiments.remove'
+
+
+async def test_an_experiment_is_scheduled_from_its_page_which_then_says_so(
+    pages: User, backend: Backend, over: Experiment
+) -> None:
+    await pages.open(f'/schedules?experiment={over.id}')
+    await see(pages, 'New schedule')
+    await until(lambda: bool(labelled(pages, 'When')))
+    assert (control(pages, 'Name').value, control(pages, 'Starts').value) == (over.name, over.name)
+    answer(pages, 'Save')
+    await until(lambda: bool(labelled(pages, 'Run now: Loaves')))
+    (schedule,) = await backend.services.schedules.list()
+    assert schedule.experiment and schedule.experiment.name == over.name
+    await pages.open(f'/experiments/{over.id}')
+    await see(pages, 'Scheduled: Loaves, next', 'Schedule')

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from types import NoneType
 from typing import Any, TypeVar
@@ -69,6 +69,12 @@ class RemoteDoor:
         return decode_as(shape.result, answer[shape.route.result] if shape.route.result else answer)
 
 
-def remote(protocol: type[P], connection: Connection) -> P:
-    """Return an object whose operations are carried out by the server at the other end of a connection."""
-    return implement(protocol, RemoteDoor(protocol, connection))
+def remote(protocol: type[P], connection: Connection, **streams: Callable[..., Any]) -> P:
+    """Return an object whose operations are carried out by the server at the other end of a connection.
+
+    Args:
+        protocol: declares them.
+        connection: leads to the server.
+        streams: functions that carry out operations which yield, by name.
+    """
+    return implement(protocol, RemoteDoor(protocol, connection), **streams)

@@ -98,7 +98,7 @@ class CellLine:
 
     def kinds(self, scorer: str) -> Counter[str]:
         """Count its runs by how they stand; those that failed are there even if they are scored."""
-        counts = Counter(line.kind(scorer) for line in self.runs.values())
+        counts: Counter[str] = Counter(line.kind(scorer) for line in self.runs.values())
         counts['failed'] = sum(line.has_failed for line in self.runs.values())
         return counts
 

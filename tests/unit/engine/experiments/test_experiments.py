@@ -12,6 +12,7 @@ from engine import Budget, EngineError, EventRefused, InvalidInput, LocalConduct
 from engine.errors import JournalUnavailable
 from engine.journal import MemoryJournal
 from engine.operations.experiments.datasets import Case
+from engine.operations.experiments.planning import change_between, launch_of
 from engine.operations.experiments.records import Experiment, ScorerSpec, UnknownExperiment, Variant
 from engine.records import Launch, RunId, RunQuery, Status
 from tests.support.charts.echo import Echo
@@ -69,8 +70,39 @@ async def test_every_case_is_run_by_every_variant_and_scored(conductor: LocalCon
 
 async def test_a_plan_says_what_is_run_before_anything_is(conductor: LocalConductor) -> None:
     plan = await conductor.experiments.plan(experiment(repeats=2))
-    assert (plan.cases, plan.runs, plan.reused, plan.bound.calls) == (8, 48, 0, 0)
+    assert (plan.cases, plan.runs, plan.reused, plan.estimate.most.calls) == (8, 48, 0, 0)
     assert (await conductor.runs()).total == 0 and await conductor.experiments.list() == []
+
+
+def test_a_variant_takes_back_what_the_base_gives_to_a_role() -> None:
+    base = Launch(pattern='echo', instructions={'writer': 'Be kind.'}, models={'': 'scripted'})
+    change = {'instructions': {'writer': None}, 'models': {'writer': 'scripted'}}
+    launch = launch_of(base, Variant(name='plain', change=change))
+    assert launch.instructions == {} and launch.models == {'': 'scripted', 'writer': 'scripted'}
+    assert change_between(base, launch) == change
+
+
+async def test_an_estimate_has_the_medians_of_earlier_runs_and_counts_judges(
+    conductor: LocalConductor,
+) -> None:
+    await conductor.datasets.save('tea', [Case(id='tea', parameters={'task': TASK})])
+    judged = experiment(
+        dataset='tea',
+        base=Launch(pattern='pipeline'),
+        variants=(
+            Variant(name='as it is'),
+            Variant(name='none', change={'parameters': {'max_iterations': 0}}),
+        ),
+        scorers=(ScorerSpec(name='good', kind='model', settings={'rubric': 'Short', 'compare': True}),),
+    )
+    before = await conductor.experiments.plan(judged)
+    assert (before.runs, before.judges) == (2, 1)
+    assert (before.estimate.usual, before.estimate.unknown) == (None, ('pipeline', 'judge'))
+    runs = [cell.run for cell in (await conductor.experiment(judged)).cells]
+    used = [(await conductor.info(run)).usage.calls for run in runs]
+    after = (await conductor.experiments.plan(judged)).estimate
+    assert (after.earlier, after.unknown) == (3, ()) and after.usual and after.usual.calls
+    assert after.least_calls <= after.usual.calls == sum(used) + 2 <= (after.most.calls or 0)
 
 
 @pytest.mark.parametrize(
@@ -241,13 +273,13 @@ async def test_another_process_goes_on_once_the_first_is_dead_and_makes_no_run_t
         conductor.catalog.add(Echo)
     await one.datasets.save('loaves', CASES)
     started = await one.experiments.add(experiment(at_once=1))
-    await two.experiments._adopt(started)
-    assert not two.experiments._runners
+    await two.experiments._drivers.adopt(started)
+    assert not two.experiments._drivers.active
     await until(lambda: len(journal._infos) > 2)
-    for task in one.experiments._runners.values():
+    for task in one.experiments._drivers.active.values():
         task.cancel()  # as if it was killed: no lease is given back
     alive['one'] = False
-    await two.experiments._adopt(started)
+    await two.experiments._drivers.adopt(started)
     done = await over(two, started.id)
     assert done.state == 'done' and (await two.runs()).total == 24
     await two.close()

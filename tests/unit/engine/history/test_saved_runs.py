@@ -13,7 +13,7 @@ import yaml
 from engine import LocalConductor, Status
 from engine.journal import MemoryJournal
 from engine.operations.experiments import ExperimentFile, read_experiment, scorers_of, to_values
-from engine.operations.experiments.recorded.saving import saved_test as saved_test_of
+from engine.operations.experiments.files.saved_test import saved_test as saved_test_of
 from engine.patterns.pipeline.pattern import Pipeline
 from tests.support.cli import Hemicycle
 from tests.support.clocks import IdleClock

@@ -1,14 +1,36 @@
 """Experiments in tables, words and pictures."""
 
+from dataclasses import replace
+
 import pytest
 
-from engine.operations.experiments import Cell, PathAnswer, PlaceStats, PlaceUse, Score, Variant
+from engine import Budget
+from engine.operations.experiments import (
+    Amounts,
+    Cell,
+    Estimate,
+    Experiment,
+    PathAnswer,
+    PlaceStats,
+    PlaceUse,
+    Plan,
+    Score,
+    ScorerSpec,
+    Variant,
+)
 from engine.operations.experiments.answer.path_records import Parting, Place
-from engine.records import RunId, StatePath, Status
+from engine.records import Launch, RunId, StatePath, Status
+from ui.formatting.experiments.estimate import plan_sentences
 from ui.formatting.experiments.paths import path_layer, path_lines, state_times
 from ui.formatting.experiments.pictures import Point, front, pareto
 from ui.formatting.experiments.table import DISAGREEMENT, SCORE, CellTable, figure
-from ui.formatting.experiments.words import progress_words, variant_words
+from ui.formatting.experiments.words import (
+    change_parts,
+    progress_words,
+    proposed_name,
+    variant_words,
+    without_part,
+)
 
 
 def cell(case: str, variant: str, value: float | None = None, *, repeat: int = 1, **more) -> Cell:
@@ -88,12 +110,62 @@ def test_a_cell_changes_in_place_and_repeats_are_averaged() -> None:
     assert progress_words(table, 4) == '2 of 4 runs'
 
 
+def test_an_estimate_says_what_is_usual_what_is_most_and_what_is_not_known() -> None:
+    most = Amounts(calls=5_000.0, tokens=2e6, dollars=31.0)
+    usual = Amounts(calls=150.0, tokens=21_000.0, dollars=None)
+    estimate = Estimate(least_calls=64.0, most=most, usual=usual, earlier=20, unknown=('judge',))
+    plan = Plan(cases=8, runs=16, judges=16, estimate=estimate, changed={'larger': ('models',)})
+    experiment = Experiment(
+        name='e',
+        dataset='d',
+        base=Launch(pattern='pipeline'),
+        variants=(Variant(name='base'), Variant(name='larger')),
+        scorers=(ScorerSpec(name='good', kind='model'),),
+        budget=Budget(cost=5.0),
+    )
+    assert plan_sentences(plan, experiment) == [
+        '16 runs to make (8 cases \N{MULTIPLICATION SIGN} 2 variants), and up to 16 runs of judges.',
+        'About 150 calls, 21k tokens, at a cost that is not known for these models, by the medians of'
+        ' 20 earlier runs, without those of judge, none of which has ended yet.',
+        'At worst 64 to 5k calls, 2M tokens, $31.00, with all turns and attempts.',
+        'Once $5.00 are used, no more runs start.',
+        '“larger” is run again, since this has changed: models.',
+    ]
+    unknown = replace(estimate, most=Amounts(calls=None), usual=None, unknown=('pipeline', 'judge'))
+    assert plan_sentences(replace(plan, estimate=unknown), experiment)[1:3] == [
+        'What they usually use is not known, since no run of pipeline or judge has ended yet.',
+        'At least 64 calls; nothing bounds how many.',
+    ]
+
+
 def test_a_variant_is_named_by_its_change() -> None:
     change = {'parameters': {'max_rounds': 3}, 'models': {'': 'a/b'}, 'instructions': {'writer': 'Be short.'}}
     assert variant_words(Variant(name='x', change=change)) == (
-        'max rounds = 3, all: a/b, Writer: other instructions'
+        'max rounds = 3, all: a/b, Writer: “Be short.”'
     )
     assert variant_words(Variant(name='x')) == 'the base, unchanged'
+
+
+def test_the_parts_of_a_change_are_named_and_taken_back_one_by_one() -> None:
+    change = {
+        'instructions': {'writer': None},
+        'stubs': {'writer': ['Fine.', 'Good.'], 'reviewer': ['No.']},
+        'budget': {'tokens': 1_000, 'cost': 2.5, 'warn': 0.8},
+        'version': '',
+    }
+    parts = change_parts(change)
+    assert [part.words for part in parts] == [
+        'Writer: instructions of the pattern',
+        'Writer: 2 stubs',
+        'Reviewer: 1 stub',
+        'budget: 1,000 tokens, $2.50',
+        'version of today',
+    ]
+    assert without_part(change, parts[1])['stubs'] == {'reviewer': ['No.']}
+    left = change
+    for part in parts:
+        left = without_part(left, part)
+    assert left == {} and proposed_name(left, ['as it is']) == 'as it is (2)'
 
 
 @pytest.mark.parametrize(

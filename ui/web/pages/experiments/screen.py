@@ -7,21 +7,20 @@ import time
 from nicegui import ui
 
 from engine import EngineError
-from engine.operations.experiments import Answer, Experiment, Variant
+from engine.operations.experiments import Answer, Experiment, LaunchDefault, Variant
 from ui.app.backend import Backend
 from ui.formatting.experiments.table import CellTable
-from ui.formatting.experiments.words import variant_words
 from ui.web.components.debounce import create_page_task
-from ui.web.components.dialogs import confirm, notify_errors
 from ui.web.components.tabs import Tabs
 from ui.web.components.theme import text_notice
 from ui.web.components.widgets import Box, CachedElement
+from ui.web.pages.experiments.answer.adopting import adopt, take_back
+from ui.web.pages.experiments.answer.verdict import Verdict, draw_agreement, draw_numbers
 from ui.web.pages.experiments.cases import CasesPanel
 from ui.web.pages.experiments.diagram import PathsPanel
 from ui.web.pages.experiments.head import ExperimentHead, Progress
 from ui.web.pages.experiments.setup import SetupPanel
 from ui.web.pages.experiments.spending import SpendingPanel
-from ui.web.pages.experiments.verdict import Verdict, draw_agreement, draw_numbers
 
 POLL_SECONDS = 1.0
 ANSWER_REST = 5
@@ -45,7 +44,7 @@ class ExperimentScreen:
         self._head = ExperimentHead(backend, experiment, on_change=self.refresh)
         self._problem = CachedElement('ghost')
         self._progress = Progress()
-        self._verdict = Verdict(self._adopt)
+        self._verdict = Verdict(self._adopt, self._take_back)
         with Box('panel experiment-panel', 'section', aria_label='Answer in detail') as self._panel:
             self._tabs = Tabs('Answer, cases, diagram, cost and setup', on_change=self._on_open)
             with self._tabs.panel('Answer'):
@@ -100,27 +99,33 @@ class ExperimentScreen:
             return
         finally:
             self._next_answer = time.monotonic() + ANSWER_REST * (time.monotonic() - begun)
-        default = await self._default()
+        defaults = await self._defaults()
         if not self._panel.is_deleted:
-            self._verdict.show(self._experiment, self._answer, default)
+            self._verdict.show(self._experiment, self._answer, defaults)
             self._cases.show_means(self._answer)
             await self._show_tab()
 
-    async def _default(self) -> str:
-        """Return the variant of this experiment that is the default of its pattern; '' if none is."""
+    async def _defaults(self) -> dict[str, LaunchDefault]:
+        """Return the variants of this experiment that are defaults of their patterns now, by name."""
         try:
             defaults = await self._backend().experiments.defaults()
         except EngineError:
-            return ''
-        return next((item.variant for item in defaults if item.experiment == self._experiment.id), '')
+            return {}
+        mine = self._experiment.id
+        return {item.variant: item for item in defaults if item.experiment == mine and item.current}
 
     async def _adopt(self, variant: Variant) -> None:
-        text = f'The launch form then starts from: {variant_words(variant)}. Other ways to start do not.'
-        if not await confirm(f'Make {variant.name} the default?', text, yes='Make default', no='Cancel'):
-            return
-        adopt = self._backend().experiments.adopt(self._experiment.id, variant.name)
-        if await notify_errors(adopt) and self._answer:
-            self._verdict.show(self._experiment, self._answer, variant.name)
+        if await adopt(self._backend, self._experiment, variant):
+            await self._show_defaults()
+
+    async def _take_back(self, default: LaunchDefault) -> None:
+        if await take_back(self._backend, default):
+            await self._show_defaults()
+
+    async def _show_defaults(self) -> None:
+        defaults = await self._defaults()
+        if self._answer and not self._panel.is_deleted:
+            self._verdict.show(self._experiment, self._answer, defaults)
 
     async def _show_numbers(self, answer: Answer) -> None:
         try:

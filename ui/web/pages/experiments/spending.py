@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from nicegui import ui
 
 from engine import EngineError
-from engine.operations.experiments import Answer, Experiment, PathAnswer, TrendPoint, VariantSummary
+from engine.operations.experiments import Answer, Experiment, PathAnswer, TrendPoint, VariantSummary, quoted
 from ui.app.backend import Backend
 from ui.formatting.experiments.paths import state_times, time_words
 from ui.formatting.experiments.pictures import Point, front, pareto, trend_picture
@@ -139,7 +139,7 @@ def _draw_trend(trend: Sequence[TrendPoint], measure: str) -> None:
 
 
 def _say(best: frozenset[str], word: str) -> str:
-    names = sorted(best)
+    names = [quoted(name) for name in sorted(best)]
     if len(names) == 1:
         return f'{names[0]} is the best choice: no other scores better, or as well for less {word.lower()}.'
     listed = f'{", ".join(names[:-1])} and {names[-1]}'

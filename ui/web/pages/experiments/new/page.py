@@ -43,6 +43,8 @@ async def _draft(backend: Backend, pattern: str, runs: list[str], after: str) ->
         return Draft(
             name=old.name,
             dataset=old.dataset,
+            version=old.version,
+            split=old.split,
             base=old.base,
             variants=old.variants,
             scorers=old.scorers,

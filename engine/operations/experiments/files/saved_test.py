@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from engine.operations.experiments.datasets import RECORDED_OPTIONS, Case, Recording
-from engine.operations.experiments.files import ExperimentFile
+from engine.operations.experiments.files.yaml_file import ExperimentFile
 from engine.operations.experiments.records import Experiment, ScorerSpec, Variant
 from engine.records import Launch, RunInfo, Shape, Status, Transition, View
 

@@ -20,9 +20,9 @@ from engine.errors import (
     UnknownRun,
 )
 from engine.operations.experiments.answer import CellResult, Design, EarlyStop, Measure
-from engine.operations.experiments.host import Desk, Host
 from engine.operations.experiments.planning import PlannedRun, Planner
 from engine.operations.experiments.records import Cell, Experiment, Mark, Score, cell_id
+from engine.operations.experiments.running.host import Desk, Host
 from engine.operations.experiments.scorers import Scorer, read_scorers, score_run
 from engine.operations.experiments.scorers.people import People
 from engine.operations.experiments.store import ExperimentStore

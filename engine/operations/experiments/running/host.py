@@ -8,14 +8,16 @@ from typing import Any, Protocol
 
 from engine.configuration.catalog import Catalog
 from engine.errors import JournalConflict
+from engine.history.bundle.store import BundleStore
 from engine.history.forks.replayer import unrecorded
 from engine.history.merging import RunMerging
 from engine.host.clock import Clock
 from engine.journal.projection import Fold
 from engine.journal.protocol import Journal
+from engine.operations.charting import Charting
 from engine.operations.experiments.planning import TAG
-from engine.operations.experiments.recorded.answering import asked_otherwise, from_exchanges
 from engine.operations.experiments.records import Cell, Experiment, Mark
+from engine.operations.experiments.running.answering import asked_otherwise, from_exchanges
 from engine.operations.experiments.scorers import Evidence, Judged, Scorer
 from engine.records import Launch, Outcome, RunId, RunInfo, Transition
 from engine.runtime.feed import Item
@@ -29,11 +31,13 @@ class Host(Protocol):
 
     journal: Journal
     catalog: Catalog
+    charts: Charting
     clock: Clock
     owner: str
     workspaces: Workspaces
     sandbox: Sandbox
     merging: RunMerging
+    bundles: BundleStore
 
     async def start(
         self,

@@ -18,9 +18,8 @@ from engine.host.clock import Clock
 from engine.journal.documents import Entry, EntryQuery
 from engine.journal.protocol import Journal
 from engine.journal.store import Columns, Store
-from engine.operations.experiments.datasets.importing import import_cases
+from engine.operations.experiments.datasets import MAX_CASES, Case, ImportedCases, check_size, import_cases
 from engine.operations.experiments.datasets.recordings import keep_recordings
-from engine.operations.experiments.datasets.records import MAX_CASES, Case, ImportedCases
 from engine.operations.experiments.records import MAX_CASE, digest_of
 from engine.records import COMPUTED, Instant, Label
 from engine.records.jsonable import refuse_nul
@@ -29,8 +28,6 @@ from engine.runtime.run_factory import ACTOR
 CASES_KIND = 'dataset-cases'
 """The kind of the entries that hold the cases of a version, `PER_ENTRY` in each."""
 PER_ENTRY = 100
-MAX_BYTES = 64 << 20
-"""Maximum size of the cases of a version, as JSON."""
 CASE_LIST: TypeAdapter[list[Case]] = TypeAdapter(list[Case])
 
 
@@ -117,7 +114,7 @@ class Library:
         """
         name = ' '.join(dataset.split())
         cases = await keep_recordings(self._journal, self._catalog, cases)
-        chunks, version = await asyncio.to_thread(_encode, cases)
+        chunks, version = await asyncio.to_thread(encode_cases, cases)
         now, author = self._clock.now(), ACTOR.get()
         try:
             info = await self.get(dataset)
@@ -128,22 +125,9 @@ class Library:
             await self._store.write([info])
         if info.versions and info.versions[-1].id == version:
             return info
-        about = f'{info.id}/{version}'
-        for number, chunk in enumerate(chunks):
-            key = f'{about}/{number:06}'
-            old = await self._documents.get(CASES_KIND, key)
-            if old is None:
-                await self._documents.write(
-                    [Entry(kind=CASES_KIND, key=key, about=about, rank=number, body={'cases': chunk})]
-                )
-        added = DatasetVersion(
-            id=version,
-            cases=len(cases),
-            created=now,
-            author=author,
-            note=note,
-            splits=tuple(dict.fromkeys(case.split for case in cases if case.split)),
-        )
+        for entry in await self._missing(f'{info.id}/{version}', chunks):
+            await self._documents.write([entry])
+        added = _version_of(cases, id=version, created=now, author=author, note=note)
         while True:
             try:
                 return await self._store.change(
@@ -151,6 +135,36 @@ class Library:
                 )
             except EntryChanged:
                 continue
+
+    async def take_version(self, dataset: DatasetInfo, cases: Sequence[Case]) -> tuple[str, Sequence[Entry]]:
+        """Return under which id a dataset from elsewhere is here, and the entries that bring its version.
+
+        If there is a dataset of its id, or of its name, that one takes the version, but not as its newest:
+        what is run next here stays the same.
+
+        Args:
+            dataset: it has one version.
+            cases: those of the version.
+
+        Raises:
+            InvalidInput: names the case.
+        """
+        chunks, version = await asyncio.to_thread(encode_cases, cases)
+        (theirs,) = dataset.versions
+        author = ACTOR.get()
+        added = _version_of(cases, id=version, created=theirs.created, author=author, note=theirs.note)
+        entry = await self._find_entry(dataset)
+        if entry is None:
+            new = replace(dataset, versions=(added,), author=author)
+            return new.id, [self._store.entry_of(new), *await self._missing(f'{new.id}/{version}', chunks)]
+        here = self._store.item_of(entry)
+        if any(item.id == version for item in here.versions):
+            return here.id, []
+        older, newest = here.versions[:-1], here.versions[-1:]
+        place = sum(item.created <= added.created for item in older)
+        changed = replace(here, versions=(*older[:place], added, *older[place:], *newest))
+        written = replace(self._store.entry_of(changed), version=entry.version)
+        return here.id, [written, *await self._missing(f'{here.id}/{version}', chunks)]
 
     async def read_table(
         self,
@@ -172,8 +186,33 @@ class Library:
         for version in info.versions:
             await self._documents.forget(EntryQuery(kind=CASES_KIND, about=f'{info.id}/{version.id}'))
 
+    async def _find_entry(self, dataset: DatasetInfo) -> Entry | None:
+        """Return the dataset here that has this one's id, or else its name."""
+        entries = await self._documents.find(EntryQuery(kind=self._store.kind))
+        matches = {entry.key == dataset.id: entry for entry in entries if _is_named(entry, dataset)}
+        return matches.get(True) or matches.get(False)
 
-def _encode(cases: Sequence[Case]) -> tuple[list[list[Any]], str]:
+    async def _missing(self, about: str, chunks: Sequence[Any]) -> Sequence[Entry]:
+        """Return the entries of cases that are not stored yet."""
+        entries = [
+            Entry(
+                kind=CASES_KIND, key=f'{about}/{number:06}', about=about, rank=number, body={'cases': chunk}
+            )
+            for number, chunk in enumerate(chunks)
+        ]
+        return [entry for entry in entries if await self._documents.get(CASES_KIND, entry.key) is None]
+
+
+def _is_named(entry: Entry, dataset: DatasetInfo) -> bool:
+    return entry.key == dataset.id or entry.body['name'] == dataset.name
+
+
+def _version_of(cases: Sequence[Case], *, id: str, created: float, author: str, note: str) -> DatasetVersion:
+    splits = tuple(dict.fromkeys(case.split for case in cases if case.split))
+    return DatasetVersion(id=id, cases=len(cases), created=created, author=author, note=note, splits=splits)
+
+
+def encode_cases(cases: Sequence[Case]) -> tuple[list[list[Any]], str]:
     """Return the cases as JSON, some at a time, and the digest of all. Raises `InvalidInput`."""
     problems: dict[str, str] = {}
     if not 0 < len(cases) <= MAX_CASES:
@@ -182,11 +221,12 @@ def _encode(cases: Sequence[Case]) -> tuple[list[list[Any]], str]:
     for place, case in enumerate(cases):
         if not 0 < len(case.id) <= MAX_CASE or case.id in seen:
             problems[f'cases.{place}.id'] = f'must be unique and have 1 to {MAX_CASE} characters'
+        if case.recording:
+            problems[f'cases.{place}.recording'] = 'must be a run in the journal'
         seen.add(case.id)
     if problems:
         raise InvalidInput(dict([*problems.items()][:20]))
     dumped = CASE_LIST.dump_python(list(cases), mode='json')
     refuse_nul({'cases': dumped})
-    if len(CASE_LIST.dump_json(list(cases))) > MAX_BYTES:
-        raise InvalidInput({'cases': f'are larger than {MAX_BYTES >> 20} MB'})
+    check_size(len(CASE_LIST.dump_json(list(cases))))
     return [dumped[at : at + PER_ENTRY] for at in range(0, len(dumped), PER_ENTRY)], digest_of(dumped)

@@ -1,1 +1,0 @@
-"""Recorded runs as cases: what answers them, and a run as a test."""

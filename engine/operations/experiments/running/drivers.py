@@ -74,6 +74,11 @@ class Drivers:
                 log.exception('experiments that nobody runs could not be looked for')
             await self._host.clock.sleep(ADOPTION_SECONDS)
 
+    async def settle(self, experiment: str) -> None:
+        """Wait until this process is not running an experiment (any more)."""
+        while task := self.active.get(experiment):
+            await asyncio.wait({task})
+
     async def close(self) -> None:
         """Stop making runs; another process, or the next one, goes on."""
         self._closing.set()

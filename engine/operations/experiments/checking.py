@@ -78,7 +78,7 @@ async def check_file(place: _Place, file: ExperimentFile) -> CheckResult:
     operations = place.experiments
     dataset = await operations.datasets.save(experiment.dataset, file.cases)
     started = await operations.add(replace(experiment, dataset=dataset.id, version='', after=''))
-    await operations.settle(started.id)
+    await operations.wait(started.id)
     ended = await operations.get(started.id)
     if ended.state != 'done':
         raise EngineError(ended.reason or f'the check is {ended.state}')

@@ -67,7 +67,7 @@ class Experiments:
         self._bundles = BundleExport(host, self._store, self.datasets)
         self._preparing = Preparing(host, self._store, self.datasets, check)
         self._drivers = Drivers(host, self._store, self.datasets, self._preparing, is_alive)
-        self.run, self.close, self.settle = self._drivers.run, self._drivers.close, self._drivers.settle
+        self.run, self.close, self.wait = self._drivers.run, self._drivers.close, self._drivers.wait
         self._seen: Seen = lambda record: True
         self._counts: dict[tuple[str, str, str], int] = {}
         """How many cases a split of a version of a dataset has."""

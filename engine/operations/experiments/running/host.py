@@ -237,7 +237,11 @@ class Desk:
 
 
 async def end_of(host: Host, cell: Cell, stopped: str = '') -> Cell:
-    """Return a cell with how its run has ended, or why it has stopped, and its use. Raises `UnknownRun`, `JournalError`."""
+    """Return a cell with how its run has ended or why it has stopped, and its use.
+
+    Raises:
+        UnknownRun, JournalError
+    """
     info = await host.info(cell.run)
     return replace(
         cell,

@@ -27,7 +27,7 @@ class LibraryDesk:
 
     async def base(self, name: str) -> BaseChart:
         """Return a chart, or a pattern in Python as far as a chart can say it. Raises `UnknownPattern`."""
-        await self._refresh()
+        await self.library.refresh()
         return await asyncio.to_thread(self._base, name)
 
     async def trouble(self, run: RunId, reader: str) -> str:
@@ -51,7 +51,7 @@ class LibraryDesk:
         """Return why a chart cannot be saved under a name; '' if it can."""
         if self.library.folder is None or base:
             return ''
-        await self._refresh()
+        await self.library.refresh()
         try:
             self.library.files.path(name)
         except InvalidInput as error:
@@ -63,7 +63,7 @@ class LibraryDesk:
         if self.library.folder is None:
             return ''
         version = await asyncio.to_thread(self._save, name, text, base, author, note)
-        await self._refresh()
+        await self.library.refresh()
         return version
 
     def _base(self, name: str) -> BaseChart:
@@ -82,10 +82,6 @@ class LibraryDesk:
         if self.library.files.read(name) == text:  # It was saved just before a crash.
             return self.library.read(name).version
         return self.library.save(name, text, base=base, author=author, note=note).version
-
-    async def _refresh(self) -> None:
-        if self.library.has_changed():
-            self.library.show(await asyncio.to_thread(self.library.look))
 
 
 def _agents(view: View) -> list[str]:

@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal, Union
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, StringConstraints
 
+MAX_NAME = 60
+"""Maximum number of characters of a name."""
 FIELD_NAME = r'^[a-z][a-z0-9_]*$'
 RECORD_NAME = r'^[A-Z][A-Za-z0-9]*$'
 STATE_NAME = r'^[A-Za-z0-9_]([A-Za-z0-9_ -]*[A-Za-z0-9_])?$'
@@ -20,11 +22,11 @@ NAME_RULES: Mapping[str, str] = {
     CHART_NAME: 'lower-case letters, digits and "-", and begins with a letter',
 }
 """What names consist of, in words."""
-FieldName = Annotated[str, StringConstraints(pattern=FIELD_NAME, max_length=60)]
+FieldName = Annotated[str, StringConstraints(pattern=FIELD_NAME, max_length=MAX_NAME)]
 """Of parameters, fields of memory, guards and actions."""
-RecordName = Annotated[str, StringConstraints(pattern=RECORD_NAME, max_length=60)]
-StateName = Annotated[str, StringConstraints(pattern=STATE_NAME, max_length=60)]
-RoleName = Annotated[str, StringConstraints(pattern=ROLE_NAME, max_length=60)]
+RecordName = Annotated[str, StringConstraints(pattern=RECORD_NAME, max_length=MAX_NAME)]
+StateName = Annotated[str, StringConstraints(pattern=STATE_NAME, max_length=MAX_NAME)]
+RoleName = Annotated[str, StringConstraints(pattern=ROLE_NAME, max_length=MAX_NAME)]
 Trigger = StateName
 Short = Annotated[str, StringConstraints(max_length=200)]
 Code = Annotated[str, StringConstraints(max_length=2_000)]
@@ -53,7 +55,7 @@ def _shorthand(field: str, record: str) -> BeforeValidator:
 class FieldType(Part):
     """A field: its type, and how a form shows it. The names are those of JSON Schema."""
 
-    type: Annotated[str, StringConstraints(max_length=60)] = Field(
+    type: Annotated[str, StringConstraints(max_length=MAX_NAME)] = Field(
         'any', description='string, integer, number, boolean, array, object, any, or the name of a record'
     )
     title: Short = ''
@@ -276,7 +278,7 @@ class Scenario(Part):
 class ChartFile(Part):
     """A chart file."""
 
-    chart: Annotated[str, StringConstraints(pattern=CHART_NAME, max_length=60)] = Field(
+    chart: Annotated[str, StringConstraints(pattern=CHART_NAME, max_length=MAX_NAME)] = Field(
         description="The chart's name, as in the name of its file"
     )
     title: Short = ''

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,13 +11,15 @@ from pydantic import ValidationError
 
 from engine.agents.spec import Role
 from engine.charts.compiling.agents import AgentCompiler
+from engine.charts.compiling.building import Build, Design, Roles
 from engine.charts.compiling.fields import ChartForm, FieldTypes
 from engine.charts.compiling.language import Language
 from engine.charts.compiling.people import inputs_for_seats, seats_of
 from engine.charts.compiling.scope import DESIGN, MAX_ITEMS, MAX_STEPS, Values
-from engine.charts.compiling.states import Build, StateCompiler
+from engine.charts.compiling.states import BuildStates, StateCompiler
 from engine.charts.compiling.steps import Action, StepCompiler
-from engine.charts.format import NAME_RULES, ChartFile, Scenario
+from engine.charts.format import NAME_RULES, ROLE_NAME, ChartFile, Scenario
+from engine.charts.format import Role as FileRole
 from engine.charts.places import edge_sources, state_lines
 from engine.charts.reading import Place, Problems, Tree, read_chart
 from engine.charts.source import ChartSource
@@ -28,7 +30,6 @@ from engine.records.shape import ancestry
 from engine.runtime.stubs import agent_names, check_stubs
 from engine.statechart.expressions.compiler import Evaluation, Part
 from engine.statechart.expressions.expression import compute
-from engine.statechart.expressions.values import EvaluationError, require_list
 from engine.statechart.pattern import Pattern
 from engine.statechart.shape_builder import walk
 
@@ -44,9 +45,9 @@ TABLES = ('suits', 'aliases', 'panels', 'marks', 'wait_texts', 'projects')
 class Plan:
     """What builds a chart for given parameters, and what runs beside it."""
 
-    states: Any
-    edges: Any
-    roles: Any
+    states: BuildStates
+    edges: BuildStates
+    roles: Callable[[Build], Roles]
     facts: Mapping[str, Part]
     on_retry: Action | None
     reads: frozenset[str]
@@ -167,7 +168,7 @@ class _Loader:
         states = StateCompiler(language, steps, records.record, AgentCompiler(steps))
         build_states = states.states(file.states, ('states',), ())
         build_edges = states.edges(file.transitions, ('transitions',), (), file.states)
-        roles = self._roles(language, states)
+        roles = self._roles(language)
         facts = {name: language.value(value, ('facts', name)) for name, value in file.facts.items()}
         on_retry = steps.action(file.on_retry, ('on_retry',))
         for name, listed in file.actions.items():
@@ -211,45 +212,55 @@ class _Loader:
                 states=state_lines(file, self._tree),
                 edges=tuple(edge_sources(file, self._tree)),
             ),
-            'varies': states.varies,
+            'varies': language.varies,
         }
 
-    def _roles(self, language: Language, states: StateCompiler) -> Any:
+    def _roles(self, language: Language) -> Callable[[Build], Roles]:
         """Return what builds the roles for the parameters."""
-        builders = []
-        for key, role in self._file.roles.items():
-            at: Place = ('roles', key)
-            local: tuple[str, ...] = ()
-            loop = None
-            if role.for_ is not None:
-                states.varies = True
-                loop = language.loop(role.for_, (*at, 'for'), (), DESIGN)
-                local = (loop[0],)
-            parts = [
-                language.template(text, (*at, part), local, DESIGN)
-                for part, text in (
-                    ('name', role.name or key),
-                    ('title', role.title),
-                    ('instructions', role.instructions),
-                )
-            ]
-            builders.append((key, role, loop, parts))
+        builders = [self._role(language, key, role) for key, role in self._file.roles.items()]
 
-        def build(run: Build) -> dict[str, tuple[Role, ...]]:
+        def build(run: Build) -> Roles:
             roles: dict[str, tuple[Role, ...]] = {}
-            for key, role, loop, parts in builders:
-                if loop is not None:
-                    roles[key] = ()
-                items = [None] if loop is None else require_list(run.compute(loop[1], {}) or [])
-                for item in items[:MAX_ROLES]:
-                    variables = {} if loop is None else {loop[0]: item}
-                    name, title, instructions = (str(run.compute(part, variables)) for part in parts)
-                    title = title or name.replace('_', ' ').replace('-', ' ').capitalize()
-                    each = Role(name=name, title=title, instructions=instructions, tools=role.tools)
-                    roles[name] = (each,)
-                    if loop is not None:
-                        roles[key] = (*roles.get(key, ()), each)
+            for key, builder in zip(self._file.roles, builders, strict=True):
+                several = builder(run)
+                roles |= {role.name: (role,) for role in several}
+                roles[key] = tuple(several)
+                if len(roles) > MAX_ROLES:
+                    raise run.problem(('roles', key), f'it has more than {MAX_ROLES} roles')
             return roles
+
+        return build
+
+    def _role(self, language: Language, key: str, role: FileRole) -> Callable[[Build], list[Role]]:
+        at: Place = ('roles', key)
+        variable, items = '', None
+        if role.for_ is not None:
+            variable, part = language.loop(role.for_, (*at, 'for'), (), DESIGN)
+            items = Design(part, (*at, 'for'))
+        name, title, instructions = (
+            Design(language.template(text, (*at, place), (variable,) if items else (), DESIGN), (*at, place))
+            for place, text in (
+                ('name', role.name or key),
+                ('title', role.title),
+                ('instructions', role.instructions),
+            )
+        )
+
+        def build(run: Build) -> list[Role]:
+            built: list[Role] = []
+            for item in run.items(items, {})[: MAX_ROLES + 1] if items else (None,):
+                variables = {variable: item} if items else {}
+                own = run.name(name, variables, ROLE_NAME)
+                words = own.replace('_', ' ').replace('-', ' ').capitalize()
+                built.append(
+                    Role(
+                        name=own,
+                        title=str(run.value(title, variables)) or words,
+                        instructions=str(run.value(instructions, variables)),
+                        tools=role.tools,
+                    )
+                )
+            return built
 
         return build
 
@@ -267,8 +278,6 @@ class _Loader:
             self._check_samples(chart)
         except PatternError as error:
             self._problems.add(self._line(error.where, members['source']), error.problem)
-        except EvaluationError as error:
-            self._note(('states',), f'the chart cannot be drawn with default parameters: {error}')
         self._problems.stop_if_any()
         return chart
 
@@ -308,7 +317,7 @@ class _Loader:
                 path = '.'.join((*inside[1:2], state))
                 fits = (edge.line for edge in source.edges if edge.trigger == trigger and edge.leaves(path))
                 return next(fits, self._tree.line(('transitions',)))
-        return self._tree.line(where.split('.'))
+        return self._tree.line([int(step) if step.isdecimal() else step for step in where.split('.')])
 
 
 def _problem(item: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -24,8 +25,8 @@ IN_BRACES = ' (within braces, put a text with brackets, braces, commas or colons
 Place = Sequence[str | int]
 
 
-class _Loader(QuickLoader):  # type: ignore[misc]
-    """Takes plain words as YAML 1.2 does: `on`, `yes` and dates are texts."""
+class ChartLoader(QuickLoader):  # type: ignore[misc]
+    """The loader of chart files: takes plain words as YAML 1.2 does: `on`, `yes` and dates are texts."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012
 
@@ -37,7 +38,7 @@ for _tag, _form, _first in (
     ('null', 'null|~|', 'n~\0'),
 ):
     first = ['' if letter == '\0' else letter for letter in _first]
-    _Loader.add_implicit_resolver(f'tag:yaml.org,2002:{_tag}', re.compile(f'(?:{_form})$'), first)
+    ChartLoader.add_implicit_resolver(f'tag:yaml.org,2002:{_tag}', re.compile(f'(?:{_form})$'), first)
 
 
 class Problems:
@@ -68,6 +69,8 @@ class Tree:
 
     def __init__(self, root: yaml.Node) -> None:
         self.root = root
+        self._fields: dict[int, dict[str, tuple[yaml.Node, yaml.Node]]] = {}
+        """By node: its keys and values, by the text of the key."""
 
     def line(self, path: Place, inner: int = 1) -> int:
         """Return the line of a field's name, of an item, or of the nearest enclosing one.
@@ -87,14 +90,18 @@ class Tree:
         node, line = self.root, self.root.start_mark.line + 1
         for step in path:
             if isinstance(node, yaml.MappingNode):
-                for key, value in node.value:
-                    if key.value == str(step):
-                        node, line = value, key.start_mark.line + 1
-                        break
+                if pair := self._fields_of(node).get(str(step)):
+                    node, line = pair[1], pair[0].start_mark.line + 1
             elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
                 node = node.value[step]
                 line = node.start_mark.line + 1
         return line, node
+
+    def _fields_of(self, node: yaml.MappingNode) -> dict[str, tuple[yaml.Node, yaml.Node]]:
+        if id(node) not in self._fields:
+            texts = ((key, value) for key, value in node.value if isinstance(key, yaml.ScalarNode))
+            self._fields[id(node)] = {key.value: (key, value) for key, value in texts}
+        return self._fields[id(node)]
 
     def lines(self) -> Iterator[tuple[str, int]]:
         """Yield each field, as `states.writing.prompt`, with the line of its name."""
@@ -124,7 +131,7 @@ def read_chart(text: str, problems: Problems) -> tuple[Tree, dict[str, Any]]:
         for line, problem in check_structure(text, MAX_DEPTH):
             problems.add(line, problem)
             problems.stop_if_any()
-        loader = _Loader(text)
+        loader = ChartLoader(text)
         try:
             root = loader.get_single_node()
             data = _value(root, loader, problems) if root else None
@@ -160,6 +167,8 @@ def _value(node: yaml.Node, loader: Any, problems: Problems) -> Any:
             fields[key.value] = _value(value, loader, problems)
         return fields
     value = loader.construct_object(node)
+    if isinstance(value, float) and not math.isfinite(value):
+        problems.add(line, f'the number {node.value[:80]} is too large')
     if isinstance(value, str):
         _check_text(value, line, problems)
     return value

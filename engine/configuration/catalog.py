@@ -67,6 +67,12 @@ class Charts(Protocol):
     def kept(self) -> Mapping[str, tuple[str, ...]]:
         """Return the versions of each chart, the newest first."""
 
+    async def refresh(self) -> None:
+        """Notice files that were changed since."""
+
+    async def compile(self, name: str, version: str) -> None:
+        """Compile a version in a thread, if it is there, so that `find` returns it at once."""
+
 
 @dataclass(slots=True, kw_only=True)
 class Catalog:
@@ -164,6 +170,17 @@ class Catalog:
                 return earlier
             raise UnknownVersion(name, version, self._today(name).version)
         return self._today(name)
+
+    async def refresh(self) -> None:
+        """Notice charts whose files were changed since, by an editor or another process."""
+        if self.charts:
+            await self.charts.refresh()
+
+    async def compile(self, name: str, version: str) -> None:
+        """Compile an earlier version of a chart in a thread: `pattern` would do so in the event loop's."""
+        today = self.patterns.get(name)
+        if version and self.charts and (today is None or version != today.version):
+            await self.charts.compile(name, version)
 
     def pattern_of(self, run: Versioned) -> type[Pattern]:
         """Return the pattern that a run goes on with: of its own version, if that is still there.

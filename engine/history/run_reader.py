@@ -86,6 +86,7 @@ class RunReader:
         if info.is_imported_trace:
             shape, steps = await self.journal.shape(run), await self.journal.transitions(run)
             return await asyncio.to_thread(audit_walk, run, shape, steps)
+        await self.catalog.compile(info.pattern, info.version)
         workflow = workflow_of(self.catalog, info)
         transitions = await self.journal.transitions(run)
         return await asyncio.to_thread(audit, run, workflow, transitions)
@@ -114,7 +115,9 @@ class RunReader:
         fold = await self.fold(run)
         if fold.view.status.ended:
             return []
-        pattern = self.catalog.find_of(await self.journal.info(run))
+        info = await self.journal.info(run)
+        await self.catalog.compile(info.pattern, info.version)
+        pattern = self.catalog.find_of(info)
         return accepted_events(fold.shape, fold.view, pattern)
 
     async def explain_guards(self, run: RunId) -> GuardExplanations:
@@ -124,6 +127,7 @@ class RunReader:
             UnknownRun: there is no such run.
         """
         info = await self.journal.info(run)
+        await self.catalog.compile(info.pattern, info.version)
         try:
             pattern = workflow_of(self.catalog, info)
         except (UnknownPattern, InvalidInput):

@@ -16,7 +16,15 @@ from engine.operations.experiments.datasets import MAX_CASES, Case, ImportedCase
 from engine.operations.experiments.library import DatasetInfo
 from engine.operations.experiments.marking import Agreement, Pairing, Unmarked
 from engine.operations.experiments.planning import Plan
-from engine.operations.experiments.records import Cell, CellPage, Experiment, Mark, ScorerSpec, State
+from engine.operations.experiments.records import (
+    MAX_CASE,
+    Cell,
+    CellPage,
+    Experiment,
+    Mark,
+    ScorerSpec,
+    State,
+)
 from engine.operations.table import Role, operation
 from engine.records import MAX_VERSION
 
@@ -115,6 +123,7 @@ class Experimenting(Protocol):
         self,
         experiment: Id,
         since: Annotated[float, Field(description='The `cursor` of an earlier response.')] = 0.0,
+        case: Annotated[str, Field(max_length=MAX_CASE, description='Only the runs of this case.')] = '',
     ) -> CellPage:
         """List the runs of an experiment with their scores, or those that have changed since."""
 
@@ -140,7 +149,7 @@ class Experimenting(Protocol):
 
     @operation(Role.OPERATOR, 'POST experiments/{experiment}/resume', id='resume_experiment')
     async def resume(self, experiment: Id) -> Experiment:
-        """Go on with a paused experiment."""
+        """Go on with an experiment that was paused, or has failed."""
 
     @operation(Role.OPERATOR, 'POST experiments/{experiment}/cancel', id='cancel_experiment')
     async def cancel(

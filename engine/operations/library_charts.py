@@ -20,19 +20,14 @@ class LibraryCharts:
     def __init__(self, library: ChartLibrary) -> None:
         self._library = library
 
-    async def refresh(self) -> None:
-        """Notice files that were edited elsewhere. Costs one look at the folder if there are none."""
-        if self._library.has_changed():
-            self._library.show(await asyncio.to_thread(self._library.look))
-
     async def list(self) -> builtins.list[ChartInfo]:
         """List all charts."""
-        await self.refresh()
+        await self._library.refresh()
         return await asyncio.to_thread(self._library.charts)
 
     async def get(self, name: str, version: str = '') -> ChartText:
         """Return the text of a chart. Raises `UnknownPattern`, `InvalidInput`."""
-        await self.refresh()
+        await self._library.refresh()
         return await asyncio.to_thread(self._library.read, name, version)
 
     async def check(self, text: str, name: str = '') -> ChartCheck:
@@ -41,7 +36,7 @@ class LibraryCharts:
 
     async def versions(self, name: str) -> builtins.list[ChartVersion]:
         """Return the versions of a chart, the newest first. Raises `UnknownPattern`, `InvalidInput`."""
-        await self.refresh()
+        await self._library.refresh()
         versions = await asyncio.to_thread(self._library.files.versions, name)
         if not versions:
             raise UnknownPattern(name)
@@ -59,13 +54,13 @@ class LibraryCharts:
     async def remove(self, name: str) -> None:
         """Remove a chart. Raises `UnknownPattern`, `InvalidInput`."""
         await asyncio.to_thread(self._library.remove, name)
-        await self.refresh()
+        await self._library.refresh()
 
     async def _save(self, name: str, text: str, base: str | None, note: str = '') -> ChartVersion:
         saved = await asyncio.to_thread(
             self._library.save, name, text, base=base, author=ACTOR.get(), note=note.strip()
         )
-        await self.refresh()
+        await self._library.refresh()
         return saved
 
     @staticmethod

@@ -46,7 +46,7 @@ from engine.runtime.fair_scheduler import FairScheduler
 from engine.runtime.feed import Feed
 from engine.runtime.live_runs import LiveRuns
 from engine.runtime.run_control import RunControl
-from engine.runtime.run_factory import initial_state, new_run_info, unknown_names
+from engine.runtime.run_factory import folders_of_files, initial_state, new_run_info, unknown_names
 from engine.runtime.run_recordings import Recordings
 from engine.runtime.stubs import check_stubs
 from engine.statechart.chart import Chart
@@ -56,7 +56,7 @@ from engine.workspace.git.worktree import has_worktree, listed_files
 from engine.workspace.project import missing_projects, oversized_projects
 from engine.workspace.sandbox.sandbox import PRIVATE_ADDRESSES, Sandbox, env_flag
 from engine.workspace.shared.remote_files import RemoteFiles
-from engine.workspace.workspaces import Workspaces
+from engine.workspace.workspaces import Workspaces, read_given_files
 
 
 class LocalConductor:
@@ -247,14 +247,19 @@ class LocalConductor:
             self.catalog.add(launch)
             launch = launch.name
         await self.services.scheduler.wait_for_turn()
-        info, chart, state = await self._prepare(Launch.build(launch, parameters, values))
+        launch = Launch.build(launch, parameters, values)
+        if launch.replay and not launch.files:
+            replayed = await self.journal.info(RunId(launch.replay))
+            launch = replace(launch, files=await read_given_files(self.workspaces, replayed))
+        info, chart, state = await self._prepare(launch)
         info = replace(info, id=run or info.id, owner=self.owner)
-        await self._live.create(info, chart, state)
+        await self._live.create(info, chart, state, launch.files)
         return RunHandle(info.id, self)
 
     async def _prepare(self, launch: Launch) -> tuple[RunInfo, Chart, RunState]:
         """Check all of a launch, and return what the new run starts with. Raises as `start`."""
-        await self.charts.refresh()
+        await self.catalog.refresh()
+        await self.catalog.compile(launch.pattern, launch.version)
         pattern = self.catalog.pattern(launch.pattern, launch.version)
         replayed_run = await self._find_replayed(pattern.name, RunId(launch.replay))
         workflow = pattern(
@@ -268,6 +273,10 @@ class LocalConductor:
         by_role = {name: getattr(launch, name) for name in ('models', 'effort', 'instructions', 'tools')}
         if wrong := unknown_names(workflow, self.services, by_role=by_role, tools=launch.tools):
             raise InvalidInput(wrong)
+        if launch.files and not folders_of_files(
+            workflow, self.services.tools, models=launch.models, tools=launch.tools
+        ):
+            raise InvalidInput({'files': f'no agent of {pattern.name} has a tool for files, or for commands'})
         launch = replace(launch, stubs=check_stubs(workflow, launch.stubs))
         workflow.instruction_overrides = dict(launch.instructions)
         chart, state = self._live.charts.of(workflow), initial_state(workflow)

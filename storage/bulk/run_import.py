@@ -69,6 +69,8 @@ class StagedRuns:
             self._last.append(seq)
         encoded = ((json.dumps(asdict(entry)),) for entry in self._documents)
         rows.executemany('INSERT INTO entry VALUES (?)', encoded)
+        for name in ('step', 'snapshot'):  # Each run is looked for in all rows, while nobody else can write.
+            rows.execute(f'CREATE INDEX {name}_of_run ON {name} (run, seq)')
         rows.execute('COMMIT')
 
     def __call__(self, connection: Connection) -> None:

@@ -67,6 +67,9 @@ async def test_a_client_runs_an_experiment_on_a_server(conductor: LocalConductor
         ]  # fmt: skip
         assert await client.experiments.marks(key) == [marked]
         assert await client.experiments.answer(key) == answer
+        for door in (client, conductor):
+            with pytest.raises(InvalidInput, match='slash'):
+                await door.datasets.save('half/half', CASES)
     assert (await conductor.experiments.get(key)).name == 'Echoes'
 
 
@@ -108,7 +111,7 @@ async def test_a_large_dataset_is_sent_as_a_file_and_a_too_large_one_is_refused(
         with pytest.raises(InvalidInput, match='larger than 64 MB: make several'):
             await client.datasets.save('huge', huge)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(mounted), base_url=f'{BASE}/api/v1') as http:
-        kind = {'Content-Type': 'application/x-ndjson'}
+        kind = {'Content-Type': 'application/octet-stream'}
         for lines, fields in (
             (
                 b'{"id": "one"}\n\n{"id": 2}\n{"parameters": []}\nno\n',

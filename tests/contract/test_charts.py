@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from threading import current_thread, main_thread
 
 import pytest
 
 from engine import Conductor, InvalidInput, LocalConductor, Status
-from engine.charts.library import ChartLibrary
+from engine.charts import ChartPattern, load_chart
+from engine.charts.library import ChartLibrary, library
 from engine.errors import EntryChanged, UnknownPattern
 from engine.journal import MemoryJournal
 from engine.records import RunId, RunQuery
@@ -135,6 +137,34 @@ async def test_a_run_goes_on_with_its_version_after_a_save_and_a_restart(tmp_pat
         await after.send(run, 'go')
         assert (await after.result(run)).status is Status.DONE
         assert await after.audit(run)
+
+
+async def test_earlier_versions_are_compiled_beside_the_event_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal, compiled = MemoryJournal(), list[bool]()
+    async with process(journal, tmp_path) as before:
+        one = await before.charts.save('ask', ONE)
+        run = (await before.start('ask')).id
+        await before.charts.save('ask', TWO, base=one.version)
+
+    def load(text: str, *, name: str) -> type[ChartPattern]:
+        compiled.append(current_thread() is main_thread())
+        return load_chart(text, name=name)
+
+    for use in (
+        lambda conductor: conductor.recover(),
+        lambda conductor: conductor.start('ask', version=one.version),
+        lambda conductor: conductor.rehearse('ask', version=one.version),
+        lambda conductor: conductor.accepts(run),
+        lambda conductor: conductor.audit(run),
+        lambda conductor: conductor.fork(run, 1),
+    ):
+        async with process(journal, tmp_path) as after:
+            with monkeypatch.context() as patch:
+                patch.setattr(library, 'load_chart', load)
+                await use(after)
+    assert compiled == [False] * 6
 
 
 async def test_a_run_whose_version_is_gone_says_so_and_opens(tmp_path: Path) -> None:

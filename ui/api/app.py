@@ -62,8 +62,8 @@ from ui.app.services.operations import (
     TriggerOperations,
 )
 
-MAX_BYTES = 4 << 20
-"""Maximum size of a request body that is not a file."""
+MAX_BYTES = 8 << 20
+"""Maximum size of a request body that is not a file: room for those of a launch, in base64."""
 DESCRIPTION = """Runs multi-agent workflows as statecharts: launch, watch, steer, replay and fork them.
 
 Errors are problem details (RFC 9457). Lists have cursors: pass `next` as `cursor`. Timestamps are in RFC

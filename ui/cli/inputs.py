@@ -61,8 +61,7 @@ def parse_parameters(pattern: PatternInfo, task: str | None, sets: Sequence[str]
             raise InvalidInput({name or '--set': f'there is no such parameter; {format_signature(pattern)}'})
         if name in values:
             raise InvalidInput({name: 'is set twice'})
-        is_json = properties[name].get('type') != 'string' and value.lstrip()[:1] in ('[', '{')
-        values[name] = json_or_text(value) if is_json else value
+        values[name] = _value_of(properties[name], value)
     if task is not None:
         name = main_parameter(pattern.parameters)
         if not name:
@@ -71,6 +70,17 @@ def parse_parameters(pattern: PatternInfo, task: str | None, sets: Sequence[str]
             raise InvalidInput({name: 'is set twice, by --task and by --set'})
         values[name] = sys.stdin.read().removeprefix('\ufeff') if task == '-' else task
     return values
+
+
+def _value_of(schema: Mapping[str, Any], text: str) -> Any:
+    """Parse JSON where a parameter may be such; numbers are read from their text by the pattern."""
+    kinds = {each.get('type') for each in (schema, *schema.get('anyOf', ()))}
+    if text in ('true', 'false') and 'boolean' in kinds:
+        return text == 'true'
+    if text == 'null' and 'null' in kinds and 'string' not in kinds:
+        return None
+    is_text = 'string' in kinds and kinds.isdisjoint({'array', 'object'})
+    return text if is_text or text.lstrip()[:1] not in ('[', '{') else json_or_text(text)
 
 
 def parse_data(sets: Sequence[str]) -> dict[str, Any]:

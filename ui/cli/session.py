@@ -42,7 +42,7 @@ class Session:
     """The address that `--server` names, or ''."""
 
     @classmethod
-    def of(  # noqa: PLR0913  (the options)
+    def of(
         cls,
         context: typer.Context,
         *,

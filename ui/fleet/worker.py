@@ -200,7 +200,7 @@ class FleetWorker:
             done, _ = await asyncio.wait(
                 [*running, leaving], timeout=LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED
             )
-            await conductor.charts.refresh()
+            await conductor.catalog.refresh()
             with contextlib.suppress(EngineError):  # A chart was removed, or its folder cannot be read now.
                 self._versions = await asyncio.to_thread(
                     served_versions, conductor.catalog, self._options.only

@@ -11,14 +11,15 @@ from pydantic import BaseModel
 from engine.agents.chart import agent
 from engine.agents.criteria import Check, Criteria, Evidence
 from engine.agents.spec import Role, RoleAssignment
+from engine.charts.compiling.building import Build, Design, Variables
 from engine.charts.compiling.language import Local
 from engine.charts.compiling.people import compile_seat
-from engine.charts.compiling.scope import DESIGN, MAX_ITEMS, MAX_STEPS, Values, evaluation
+from engine.charts.compiling.scope import DESIGN, Values, evaluation
 from engine.charts.compiling.steps import Action, StepCompiler
 from engine.charts.compiling.templates import is_template
 from engine.charts.format import Agent, State, Until
 from engine.charts.reading import Place
-from engine.errors import EngineError, PatternError
+from engine.errors import EngineError
 from engine.records import Event
 from engine.runtime.activity import Activity
 from engine.statechart.decision_cache import CallbackContext
@@ -31,10 +32,8 @@ from engine.statechart.shape_builder import listify
 EVIDENCE = ('artifacts', 'text')
 """The names in a criterion of an agent's work."""
 Think = Callable[[CallbackContext, Activity], Awaitable[dict[str, Any]]]
-Roles = Mapping[str, tuple[Role, ...]]
-"""By name; and all roles that one of the file stands for, by its name there."""
-BuildAgent = Callable[[str, Roles, Any, Mapping[str, Any]], dict[str, Any]]
-"""Builds an agent's state from its name, the roles, its time limit and the variables."""
+BuildAgent = Callable[[Build, str, Any, Variables], dict[str, Any]]
+"""Builds an agent's state from its name, its time limit and the variables."""
 
 
 class Computed:
@@ -69,8 +68,6 @@ class Limit(Computed):
 
 class Cast:
     """Picks the role of an agent that may play several."""
-
-    __name__ = 'cast'
 
     def __init__(self, role: Part, visit: Part, variables: Mapping[str, Any]) -> None:
         self.__name__ = 'cast'
@@ -110,12 +107,13 @@ class AgentCompiler:
         self._check_roles(spec, at)
         if bool(spec.roles) == bool(spec.role) or bool(spec.roles) != bool(spec.cast):
             language.note(at, 'give one role, or several with a `cast` that picks one')
-        names = [('role', spec.role), *((('roles', number), name) for number, name in enumerate(spec.roles))]
-        role = language.template(spec.role, (*at, 'role'), local, DESIGN)
-        several = [
-            language.template(name, (*at, 'roles', n), local, DESIGN) for n, name in enumerate(spec.roles)
+        named: list[tuple[Place, str]] = [
+            ((*at, 'roles', number), name) for number, name in enumerate(spec.roles)
         ]
-        del names
+        roles = [
+            Design(language.template(name, place, local, DESIGN), place)
+            for place, name in named or [((*at, 'role'), spec.role)]
+        ]
         prompt = language.template(state.prompt, (*path, 'prompt'), local)
         cast = language.part(spec.cast or 'null', (*at, 'cast'), local)
         visit = language.part(spec.visit or '1', (*at, 'visit'), local)
@@ -135,14 +133,14 @@ class AgentCompiler:
             for number, item in enumerate(spec.refuse)
         ]
 
-        def build(name: str, roles: Roles, within: Any, variables: Mapping[str, Any]) -> dict[str, Any]:
-            run = Evaluation(Values({}), dict(variables), MAX_STEPS, MAX_ITEMS)
-            names = [str(compute(part, run)) for part in (several or [role])]
-            wanted = [role for each in names for role in find_roles(roles, each, name)]
+        def build(run: Build, name: str, within: Any, variables: Variables) -> dict[str, Any]:
+            wanted = [role for design in roles for role in _find_roles(run, design, variables)]
+            if not wanted:
+                raise run.problem(at, 'there is no role that it could play')
             built = agent(
                 name,
-                wanted if several else wanted[0],
-                cast=Cast(cast, visit, variables) if several else '',
+                wanted if spec.roles else wanted[0],
+                cast=Cast(cast, visit, variables) if spec.roles else '',
                 output=output,
                 prompt=Prompt('prompt', prompt, variables),
                 then=_bound(actions['then'], variables) or '',
@@ -190,12 +188,13 @@ class AgentCompiler:
         return Criteria(**given, checks=tuple(checks))
 
 
-def find_roles(roles: Roles, name: str, state: str) -> tuple[Role, ...]:
+def _find_roles(run: Build, design: Design, variables: Variables) -> tuple[Role, ...]:
     """Return the role with a name, or all that it stands for. Raises `PatternError`."""
-    if name not in roles:
-        listed = ', '.join(roles) or 'none'
-        raise PatternError('', f'there is no role {name!r}; available: {listed}', where=f'state {state!r}')
-    return roles[name]
+    name = str(run.value(design, variables))
+    if name not in run.roles:
+        listed = ', '.join(run.roles) or 'none'
+        raise run.problem(design.path, f'there is no role {name!r}; available: {listed}')
+    return run.roles[name]
 
 
 def _bound(action: Action | None, variables: Mapping[str, Any]) -> Action | None:

@@ -6,10 +6,19 @@ import keyword
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from functools import partial
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model, model_validator
-from pydantic_core import PydanticUndefined
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PydanticUserError,
+    TypeAdapter,
+    ValidationError,
+    create_model,
+    model_validator,
+)
+from pydantic_core import PydanticUndefined, SchemaError
 
 from engine.charts.compiling.language import Language, Note
 from engine.charts.compiling.scope import Values
@@ -130,7 +139,11 @@ class FieldTypes:
             declared[each] = (kind, self._info(field, default))
         check = self._checks(checked)
         validators: dict[str, Any] = {'check': model_validator(mode='after')(check)} if check else {}
-        model = create_model(name, __base__=base, __validators__=validators, **declared)
+        try:
+            model = create_model(name, __base__=base, __validators__=validators, **declared)
+        except (PydanticUserError, SchemaError, NameError, TypeError, RecursionError) as error:
+            self._note(path, f'these fields cannot be: {str(error).strip().splitlines()[-1]}')
+            return base
         if name in self._file.prose and base is ChartRecord:
             setattr(model, 'from_prose', self._prose(model, name))  # noqa: B010
         return model
@@ -194,7 +207,6 @@ class FieldTypes:
             for name in FORM_HINTS
             if (value := getattr(field, name)) or name in field.model_fields_set
         }
-        limits = {BOUNDS[name]: value for name in BOUNDS if (value := getattr(field, name)) is not None}
         shown = {name: value for name in ('title', 'description') if (value := getattr(field, name))}
         if isinstance(default, list | dict):
             given: dict[str, Any] = {'default_factory': partial(deepcopy, default)}
@@ -203,7 +215,6 @@ class FieldTypes:
         return Field(
             **given,
             **shown,
-            **({} if field.nullable else limits),
             examples=list(field.examples) or None,
             json_schema_extra=more or None,
         )
@@ -214,7 +225,24 @@ class FieldTypes:
             if rule in field.model_fields_set and field.type not in types:
                 self._note((*path, rule), f'does not fit the type {field.type!r}')
         kind = self._bare_kind(field, path, is_list=is_list)
+        if limits := self._limits(field, path):
+            kind = Annotated[kind, Field(**limits)]
         return kind | None if field.nullable and kind is not Any else kind
+
+    def _limits(self, field: FieldType, path: Place) -> dict[str, Any]:
+        """Return what bounds a value, by pydantic's names."""
+        limits: dict[str, Any] = {}
+        for rule, name in BOUNDS.items():
+            bound = getattr(field, rule)
+            if bound is None or field.type not in FITS[rule]:
+                continue
+            if field.enum:
+                self._note((*path, rule), '`enum` already says which values it may have')
+            elif field.type == 'integer' and bound != int(bound):
+                self._note((*path, rule), 'must be a whole number, as the type says')
+            else:
+                limits[name] = int(bound) if field.type == 'integer' else bound
+        return limits
 
     def _bare_kind(self, field: FieldType, path: Place, *, is_list: bool) -> Any:  # noqa: PLR0911  (one a type)
         if field.enum:

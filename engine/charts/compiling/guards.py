@@ -13,6 +13,9 @@ from engine.records import Event
 from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.expressions.expression import Expression, compute
 
+SPACES = re.compile(r"""(?P<text>'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|\s+""", re.DOTALL)
+"""White space between the words of an expression, and its texts, whose own must stay."""
+
 
 class Guard:
     """An expression that lets a transition be taken; equal guards of one chart give equal answers."""
@@ -38,9 +41,9 @@ class Guard:
 
 def compile_guard(language: Language, text: str, path: Place, local: Local) -> Guard | None:
     """Return a named guard, or one whose name is its own text; None, and a problem, if it is wrong."""
-    name = re.sub(r'\s+', ' ', text.strip())
+    name = SPACES.sub(lambda match: match['text'] or ' ', text.strip())
     if name in language.file.guards:
-        expression = language.expression(language.file.guards[name].if_, ('guards', name))
+        expression = language.guard(name)
     elif len(name) > MAX_INLINE:
         language.note(path, f'has more than {MAX_INLINE} characters: give it a name under `guards`')
         return None

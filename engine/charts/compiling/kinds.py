@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
@@ -23,9 +23,9 @@ def problems_in(tree: ast.expr, kinds: Kinds) -> Iterator[tuple[str, int]]:
 
 
 def without_null(kind: Any) -> Any:
-    """Return a type that may be null without that."""
-    if get_origin(kind) in (Union, UnionType):
-        return next(part for part in get_args(kind) if part is not type(None))
+    """Return a type without its limits, and without null."""
+    while get_origin(kind) in (Union, UnionType, Annotated):
+        kind = next(part for part in get_args(kind) if part is not type(None))
     return kind
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -19,6 +19,8 @@ from engine.statechart.expressions.compiler import Compiler, Defined, Evaluation
 from engine.statechart.expressions.expression import Expression, parse_expression
 from engine.statechart.memory import Memory
 
+MAX_COMPILED = 500_000
+"""Maximum number of characters of expressions and templates of a file, each counted wherever it is used."""
 MAX_INLINE = 200
 """Maximum number of characters of a guard without a name: it is its own name in journals and diagrams."""
 LOOP = re.compile(r'\s*([a-z][a-z0-9_]*)\s+in\s+(.+)', re.DOTALL)
@@ -61,6 +63,10 @@ class Language:
         """Those that are written."""
         self.used: set[str] = set()
         """The names that are used."""
+        self.varies = False
+        """Whether the states, edges or roles depend on parameters."""
+        self._left = MAX_COMPILED
+        self._guards: dict[tuple[str, Any], Expression | None] = {}
         self.defined: dict[str, Defined] = {}
         self.kinds: dict[str, Any] = {'memory': memory, 'parameters': parameters}
         """The types of names, as far as they are known."""
@@ -69,14 +75,23 @@ class Language:
         self, text: str, path: Place, local: Local = (), names: Names = tuple(NAMES)
     ) -> Expression | None:
         """Return an expression; None, and a problem, if it is wrong."""
+        if not self._may_compile(text, path):
+            return None
         try:
             expression = parse_expression(text, names, local, self._defined_for(names))
         except ExpressionError as error:
             self.note(path, str(error), error.line)
             return None
         self._check(expression.tree, path, names)
-        self.used |= expression.names
+        self._note_use(expression.names, names)
         return expression
+
+    def guard(self, name: str) -> Expression | None:
+        """Return a guard of the file, compiled once; None, and a problem, if it is wrong."""
+        key = (name, self.kinds.get('output'))
+        if key not in self._guards:
+            self._guards[key] = self.expression(self.file.guards[name].if_, ('guards', name))
+        return self._guards[key]
 
     def part(self, text: str, path: Place, local: Local = (), names: Names = tuple(NAMES)) -> Part:
         """Return what computes an expression."""
@@ -87,6 +102,8 @@ class Language:
         """Return what gives the text of a template."""
         if not is_template(text):
             return lambda run: text
+        if not self._may_compile(text, path):
+            return nothing
         try:
             part, reader = compile_template(text, names, local, self._defined_for(names))
         except ExpressionError as error:
@@ -94,8 +111,19 @@ class Language:
             return nothing
         for tree in reader.trees:
             self._check(tree, path, names)
-        self.used |= reader.compiler.names
+        self._note_use(reader.compiler.names, names)
         return part
+
+    def _may_compile(self, text: str, path: Place) -> bool:
+        """Count a text that is to be compiled; return False, and note a problem, if there are too many."""
+        self._left -= len(text)
+        if self._left < 0:
+            self.note(path, f'its expressions and templates have more than {MAX_COMPILED:,} characters')
+        return self._left >= 0
+
+    def _note_use(self, used: Collection[str], names: Names) -> None:
+        self.used.update(used)
+        self.varies |= names == DESIGN and bool(used)
 
     def define(self) -> None:
         """Compile the names that the file defines, each of which may use those before it."""
@@ -166,8 +194,10 @@ class Language:
 
     def condition(self, text: str, path: Place, local: Local = ()) -> Part:
         """Return what answers a guard by name, or an expression."""
-        named = self.file.guards.get(text.strip())
-        return self.part(named.if_, ('guards', text.strip()), ()) if named else self.part(text, path, local)
+        if text.strip() not in self.file.guards:
+            return self.part(text, path, local)
+        expression = self.guard(text.strip())
+        return expression.part if expression else nothing
 
     def _check(self, tree: ast.expr, path: Place, names: Names) -> None:
         """Note what is not there, as far as it can be known."""

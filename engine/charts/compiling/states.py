@@ -8,57 +8,24 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from engine.charts.compiling.agents import AgentCompiler, BuildAgent, Limit, Roles
+from engine.charts.compiling.agents import AgentCompiler, BuildAgent, Limit
+from engine.charts.compiling.building import Build, Design, Variables
 from engine.charts.compiling.guards import Guard, compile_guard
 from engine.charts.compiling.language import Language, Local
-from engine.charts.compiling.scope import DESIGN, design_time
+from engine.charts.compiling.scope import DESIGN
 from engine.charts.compiling.steps import Action, StepCompiler
 from engine.charts.compiling.templates import is_template
-from engine.charts.format import Edge, State
+from engine.charts.format import STATE_NAME, Edge, State
 from engine.charts.reading import Place
-from engine.errors import PatternError
-from engine.statechart.expressions.compiler import Part
-from engine.statechart.expressions.expression import Expression, compute
-from engine.statechart.expressions.values import require_list
-from engine.statechart.pattern import Pattern
+from engine.records.shape import suggest
+from engine.statechart.expressions.expression import Expression
 from engine.statechart.validation import RESERVED_TRIGGERS
 
-MAX_STATES = 500
-"""Maximum number of states of a chart, repeated regions included, without those inside agents."""
-MAX_EDGES = 5_000
-"""Maximum number of edges of a chart; one with several sources counts for each."""
 PLAIN = ('waits', 'caption', 'final', 'initial')
 """What a state has as the file gives it."""
 AGENT_ONLY = ('output', 'prompt', 'then', 'on_step', 'seat')
 
 
-@dataclass
-class Build:
-    """A chart for one set of parameters."""
-
-    pattern: Pattern
-    roles: Roles
-    count: int = 0
-    edges: int = 0
-
-    def compute(self, part: Part, variables: Mapping[str, Any]) -> Any:
-        """Return the value of what depends on parameters only. Raises `EvaluationError`."""
-        return compute(part, design_time(self.pattern, variables))
-
-    def add_state(self) -> None:
-        """Count a state. Raises `PatternError` if there are too many."""
-        self.count += 1
-        if self.count > MAX_STATES:
-            raise PatternError(self.pattern.name, f'it has more than {MAX_STATES:,} states')
-
-    def add_edges(self, count: int) -> None:
-        """Count edges. Raises `PatternError` if there are too many."""
-        self.edges += count
-        if self.edges > MAX_EDGES:
-            raise PatternError(self.pattern.name, f'it has more than {MAX_EDGES:,} edges')
-
-
-Variables = Mapping[str, Any]
 BuildStates = Callable[[Build, Variables], list[dict[str, Any]]]
 BuildEdge = Callable[[Build, Variables], dict[str, Any] | None]
 
@@ -80,7 +47,7 @@ class _Body:
         state, more = self.state, self._plain(run, variables)
         seconds = self.within(run, variables)
         if self.agent is not None:
-            return {**self.agent(name, run.roles, seconds, variables), **more}
+            return {**self.agent(run, name, seconds, variables), **more}
         if enter := self.actions['enter']:
             more['on_enter'] = enter.bind(variables)
         if seconds is not None:
@@ -121,8 +88,6 @@ class StateCompiler:
         agents: AgentCompiler,
     ) -> None:
         self._language, self._steps, self._record, self._agents = language, steps, record, agents
-        self.varies = False
-        """Whether the chart depends on parameters."""
         self.guards: dict[str, Guard] = {}
         """By name."""
 
@@ -156,36 +121,35 @@ class StateCompiler:
 
         return build
 
-    def _design(self, text: str, path: Place, local: Local) -> Part:
-        self.varies = True
-        return self._language.part(text, path, local, DESIGN)
+    def _design(self, text: str, path: Place, local: Local) -> Design:
+        return Design(self._language.part(text, path, local, DESIGN), path)
 
     def _state(self, key: str, state: State, path: Place, local: Local, *, is_region: bool) -> BuildStates:
         note = self._language.note
         when = self._design(state.when, (*path, 'when'), local) if state.when else None
-        loop: tuple[str, Part] | None = None
+        loop: tuple[str, Design] | None = None
         inner = local
         if state.for_ is not None:
-            self.varies = True
             if not is_region:
                 note((*path, 'for'), 'only the regions of `parallel` can be repeated')
             elif not is_template(state.name):
                 note((*path, 'for'), 'each needs a name of its own: `name: worker{{ number }}`')
-            loop = self._language.loop(state.for_, (*path, 'for'), local, DESIGN)
+            variable, items = self._language.loop(state.for_, (*path, 'for'), local, DESIGN)
+            loop = variable, Design(items, (*path, 'for'))
             inner = tuple(dict.fromkeys((*local, loop[0], 'region')))
-        self.varies |= is_template(state.name)
-        name = self._language.template(state.name or key, (*path, 'name'), inner, DESIGN)
+        at_name = (*path, 'name')
+        name = Design(self._language.template(state.name or key, at_name, inner, DESIGN), at_name)
         body = self._body(key, state, path, inner)
 
         def build(run: Build, variables: Variables) -> list[dict[str, Any]]:
-            if when is not None and not run.compute(when, variables):
+            if when is not None and not run.value(when, variables):
                 return []
             built: list[dict[str, Any]] = []
-            items = [None] if loop is None else require_list(run.compute(loop[1], variables) or [])
+            items = [None] if loop is None else run.items(loop[1], variables)
             for item in items:
                 run.add_state()
                 bound = {**variables, loop[0]: item} if loop else variables
-                own = str(run.compute(name, bound))
+                own = run.name(name, bound, STATE_NAME)
                 built.append(body.build(run, own, {**bound, 'region': own} if loop else bound))
             return built
 
@@ -218,7 +182,7 @@ class StateCompiler:
         if isinstance(most, int):
             return lambda run, variables: most
         part = self._design(most, (*path, 'most_visits'), local)
-        return lambda run, variables: max(1, int(run.compute(part, variables) or 1))
+        return lambda run, variables: max(1, int(run.number(part, variables) or 1))
 
     def _within(self, state: State, path: Place, local: Local) -> Callable[[Build, Variables], Any]:
         """Return what gives a time limit: a number if parameters decide it, else what computes it."""
@@ -231,8 +195,9 @@ class StateCompiler:
         if expression is None:
             return lambda run, variables: None
         if expression.names <= set(DESIGN):
-            self.varies = True
-            return lambda run, variables: run.compute(expression.part, variables)
+            self._language.varies |= bool(expression.names)
+            design = Design(expression.part, (*path, 'within'))
+            return lambda run, variables: run.number(design, variables)
         return lambda run, variables: Limit(within, expression.part, variables)
 
     def _edge(self, edge: Edge, path: Place, local: Local, states: tuple[set[str] | None, int]) -> BuildEdge:
@@ -241,7 +206,7 @@ class StateCompiler:
             if names is not None and name not in names and name not in ('*', '='):
                 note(
                     (*path, 'to' if name == edge.to else 'from'),
-                    f'there is no state {name!r}; available: {", ".join(sorted(names))}',
+                    f'there is no state {name!r}; {suggest(name, sorted(names))}',
                 )
         if edge.on in RESERVED_TRIGGERS:
             listed = ', '.join(sorted(RESERVED_TRIGGERS))
@@ -255,7 +220,7 @@ class StateCompiler:
         sources: str | list[str] = edge.from_[0] if len(edge.from_) == 1 else list(edge.from_)
 
         def build(run: Build, variables: Variables) -> dict[str, Any] | None:
-            if when is not None and not run.compute(when, variables):
+            if when is not None and not run.value(when, variables):
                 return None
             run.add_edges(count)
             built: dict[str, Any] = {'trigger': edge.on, 'source': sources, 'dest': edge.to}

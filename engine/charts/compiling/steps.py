@@ -21,7 +21,7 @@ from engine.statechart.expressions.expression import compute
 from engine.statechart.expressions.values import EvaluationError, calculate, deep_size, kind_of, require_list
 from engine.statechart.memory import Memory, TrackedList
 
-MAX_COMPILED = 5_000
+MAX_COUNTED = 5_000
 """Maximum number of steps of a file, each counted wherever an action is used."""
 WRITE_STEPS = 20
 """How many parts of an expression a write to memory takes as long as."""
@@ -62,6 +62,8 @@ class StepCompiler:
         self.language, self._line_of = language, line_of
         self._open: list[str] = []
         self._count = 0
+        self._compiled: dict[tuple[str, Local, Any], tuple[Doer, int]] = {}
+        """By action, with the variables and the answer that it can use: what does it, and its steps."""
         self.used: set[str] = set()
         """The actions that are used."""
 
@@ -84,9 +86,7 @@ class StepCompiler:
 
     def _step(self, step: Step, path: Place, local: Local) -> Doer:
         language = self.language
-        self._count += 1
-        if self._count > MAX_COMPILED:
-            language.note(path, f'the actions have more than {MAX_COMPILED:,} steps')
+        if not self._count_steps(1, path):
             return _idle
         verbs = [verb for verb in VERBS if getattr(step, verb) is not None]
         if len(verbs) != 1:
@@ -165,11 +165,25 @@ class StepCompiler:
         if name in self._open:
             self.language.note(path, f'action {name!r} is a part of itself')
             return _idle
+        key = (name, local, self.language.kinds.get('output'))
+        if key in self._compiled:
+            doer, steps = self._compiled[key]
+            self._count_steps(steps, path)
+            return doer
         self.used.add(name)
         self._open.append(name)
+        before = self._count
         doer = self.steps(actions[name], ('actions', name), local)
+        self._compiled[key] = doer, self._count - before
         self._open.pop()
         return doer
+
+    def _count_steps(self, count: int, path: Place) -> bool:
+        """Count steps; return False, and note a problem, if there are too many."""
+        self._count += count
+        if self._count > MAX_COUNTED:
+            self.language.note(path, f'the actions have more than {MAX_COUNTED:,} steps')
+        return self._count <= MAX_COUNTED
 
     def _writes(
         self, values: Mapping[str, Any], path: Place, local: Local, writer: Callable[[Target, Part], Doer]

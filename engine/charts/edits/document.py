@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from engine.charts.edits.spelling import spell, spell_entry, spell_key
+from engine.charts.edits.spelling import is_text, spell, spell_entry, spell_key
 from engine.charts.reading import Problems, read_chart
 
 BLANK = re.compile(r'(?:\s|(?<=\s)#[^\n]*)*')
@@ -136,12 +136,11 @@ class Document:
                 break  # Escapes hide words.
             places.append((*written[there.index(first)], new))
         else:
-            for first, last, new in places:
-                self.replace(start + first, start + last, new)
-            return
-        for first, last, new in sorted(spans, reverse=True):
-            value = value[:first] + new + value[last:]
-        self.set_scalar(node, value)
+            renamed = _with(raw, places)
+            if node.style or is_text(renamed):
+                self.replace(start, start + len(raw), renamed)
+                return
+        self.set_scalar(node, _with(value, spans))
 
     # Places
 
@@ -275,6 +274,13 @@ class Document:
     def _skip_blank(self, index: int) -> int:
         match = BLANK.match(self.text, index)
         return match.end() if match else index
+
+
+def _with(text: str, spans: Sequence[tuple[int, int, str]]) -> str:
+    """Return a text with pieces of it replaced."""
+    for first, last, new in sorted(spans, reverse=True):
+        text = text[:first] + new + text[last:]
+    return text
 
 
 def _in_flow(node: yaml.Node, index: int) -> bool:

@@ -8,10 +8,14 @@ from typing import Any
 
 import yaml
 
+from engine.charts.reading import ChartLoader
 from engine.models.yaml_lines import QuickLoader
 
 WIDTH = 110
 """The longest line that a value is put on, in characters."""
+LOADERS = (ChartLoader, QuickLoader)
+"""Ours, and that of other programs, which takes more words for something else than texts."""
+STRING = 'tag:yaml.org,2002:str'
 STEP = 2
 """By how many characters a nested value is indented."""
 
@@ -94,20 +98,29 @@ def _chomping(value: str) -> str:
     return ('|-', '|')[ends] if ends < 2 else '|+'
 
 
+def is_text(plain: str) -> bool:
+    """Return whether YAML takes what stands without quotes for a text: not for a number, or for true."""
+    roots = (yaml.compose(plain, Loader=loader) for loader in LOADERS)
+    return all(isinstance(root, yaml.ScalarNode) and root.tag == STRING for root in roots)
+
+
 def _is_plain(text: str) -> bool:
     """Return whether YAML reads a text without quotes, and inside brackets, as the same text."""
     if not text or not text.isprintable() or text != text.strip():
         return False
+    return all(_is_read_as(text, loader) for loader in LOADERS)
+
+
+def _is_read_as(text: str, loader: Any) -> bool:
+    """Return whether a loader reads a text as itself."""
     try:
-        root = yaml.compose(f'[{text}]', Loader=QuickLoader)
-        key = yaml.compose(f'{text}: 0', Loader=QuickLoader)
+        root = yaml.compose(f'[{text}]', Loader=loader)
+        key = yaml.compose(f'{text}: 0', Loader=loader)
     except yaml.YAMLError:
         return False
     match root, key:
         case yaml.SequenceNode(value=[yaml.ScalarNode() as item]), yaml.MappingNode(value=[(other, _)]):
-            return (
-                not item.style and item.tag == 'tag:yaml.org,2002:str' and item.value == other.value == text
-            )
+            return not item.style and item.tag == STRING and item.value == other.value == text
     return False
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import Final
 
 from engine.charts.library.files import (
@@ -54,8 +56,11 @@ class ChartLibrary:
     """None if this program keeps no charts."""
     folders: Sequence[Path] = ()
     """Folders whose charts can be run, but not saved here."""
-    _seen: dict[Path, Noticed] = field(default_factory=dict)
+    _seen: Mapping[Path, Noticed] = field(default_factory=dict)
+    """Replaced as a whole, since threads read it."""
     _classes: dict[tuple[str, str], type[Pattern]] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
+    """Held while a class is added to those that are kept."""
 
     def __post_init__(self) -> None:
         self.catalog.charts = self
@@ -78,8 +83,9 @@ class ChartLibrary:
 
     def show(self, changes: Iterable[Noticed]) -> None:
         """Put what `look` noticed into the catalog."""
+        seen = dict(self._seen)
         for noticed in changes:
-            old = self._seen.get(noticed.path)
+            old = seen.get(noticed.path)
             if old and old.pattern and self.catalog.patterns.get(old.pattern.name) is old.pattern:
                 del self.catalog.patterns[old.pattern.name]
             faults = noticed.faults
@@ -93,9 +99,10 @@ class ChartLibrary:
                 *faults,
             ]
             if noticed.stamp is None:
-                self._seen.pop(noticed.path, None)
+                seen.pop(noticed.path, None)
             else:
-                self._seen[noticed.path] = noticed
+                seen[noticed.path] = noticed
+        self._seen = seen
 
     def find(self, name: str, version: str) -> type[Pattern] | None:
         """Return a version of a chart; None if it is not there. Blocks.
@@ -103,8 +110,8 @@ class ChartLibrary:
         Raises:
             UnknownVersion: it is there, but cannot be used.
         """
-        if (name, version) in self._classes:
-            return self._classes[name, version]
+        if known := self._classes.get((name, version)):
+            return known
         if self.folder is None or not is_name(name):
             return None
         try:
@@ -113,6 +120,17 @@ class ChartLibrary:
             return None
         except InvalidInput as error:  # This program no longer takes what an earlier one wrote.
             raise UnknownVersion(name, version, problem=f'cannot be used: {error}') from None
+
+    async def refresh(self) -> None:
+        """Notice files that were edited elsewhere. Costs one look at the folders if there are none."""
+        if self.has_changed():
+            self.show(await asyncio.to_thread(self.look))
+
+    async def compile(self, name: str, version: str) -> None:
+        """Compile a version in a thread, if it is there, so that `find` returns it at once."""
+        if (name, version) not in self._classes:
+            with suppress(UnknownVersion):
+                await asyncio.to_thread(self.find, name, version)
 
     def number(self, name: str, version: str) -> int:
         """Return the number of a version; 0 if it is not known. Blocks."""
@@ -180,7 +198,7 @@ class ChartLibrary:
             raise InvalidInput({'name': f'the pattern {other.name!r} has this name'})
 
     def _changed(self) -> Iterator[tuple[Path, Stamp | None]]:
-        seen = dict(self._seen)  # It may be called by any thread.
+        seen = self._seen
         folders = [*([self.folder] if self.folder else []), *self.folders]
         present = {
             folder / f'{name}{SUFFIX}': stamp
@@ -216,12 +234,13 @@ class ChartLibrary:
     def _class_of(self, name: str, text: str) -> type[Pattern]:
         """Return the pattern that a text describes. Raises `InvalidInput`."""
         version = version_of(text)
-        if (name, version) not in self._classes:
-            pattern = load_chart(text, name=f'{name}{SUFFIX}')
+        if known := self._classes.get((name, version)):
+            return known
+        pattern = load_chart(text, name=f'{name}{SUFFIX}')
+        with self._lock:
             while len(self._classes) >= MAX_CLASSES:
                 del self._classes[next(iter(self._classes))]
-            self._classes.setdefault((name, version), pattern)
-        return self._classes[name, version]
+            return self._classes.setdefault((name, version), pattern)
 
     def _last_good(self, path: Path) -> type[Pattern] | None:
         """Return the version to be used while a file is wrong: the last one, or the newest that is right."""

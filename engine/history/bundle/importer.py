@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -21,7 +21,7 @@ from engine.workspace.directories import walk
 
 T = TypeVar('T')
 STEPS_PER_PAGE = 500
-IDENTITY_FIELDS = ('pattern', 'parameters', 'models', 'seed', 'options', 'created', 'simulated', 'seq')
+IDENTITY_FIELDS = ('pattern', 'parameters', 'models', 'seed', 'options', 'created', 'simulated')
 """Fields that must be equal for two runs to be the same; titles, tags and notes may have changed."""
 
 
@@ -71,7 +71,7 @@ async def _store_bundle(
     store: BundleStore, staging: Staging, runs: list[StagedRun], reader: BundleReader
 ) -> list[Imported]:
     ids: dict[RunId, RunId] = {}
-    present: set[RunId] = set()
+    present: dict[RunId, RunInfo] = {}
     for run in runs:
         here = await _find_here(store, run.info.id)
         home = store.workspaces.home(run.info.id)
@@ -79,11 +79,11 @@ async def _store_bundle(
             ids[run.info.id] = run.info.id
         elif here and await _is_same(store, here, run):
             ids[run.info.id] = run.info.id
-            present.add(run.info.id)
+            present[run.info.id] = here
         else:
             ids[run.info.id] = RunId(uuid.uuid4().hex[:12])
     fresh = [(number, run) for number, run in enumerate(runs) if run.info.id not in present]
-    here_as = {run.info.id: replace(run.info, id=ids[run.info.id]) for run in runs}
+    here_as = {run.info.id: replace(run.info, id=ids[run.info.id]) for run in runs} | present
     prepared = await reader.documents.prepare(staging.documents(), here_as, reader.exported)
     if fresh or reader.count_documents:
         await _store_runs(store, staging, fresh, ids, prepared)
@@ -94,7 +94,7 @@ async def _store_bundle(
 
 
 def _outcomes(
-    runs: list[StagedRun], ids: Mapping[RunId, RunId], present: set[RunId], hidden: int
+    runs: list[StagedRun], ids: Mapping[RunId, RunId], present: Container[RunId], hidden: int
 ) -> list[Imported]:
     return [
         Imported(
@@ -106,7 +106,7 @@ def _outcomes(
             else 'new'
             if ids[run.info.id] == run.info.id
             else 'renamed',
-            closed=run.closing is not None,
+            closed=run.closing is not None and run.info.id not in present,
             hidden=hidden,
         )
         for run in runs
@@ -156,15 +156,19 @@ async def _exists(store: BundleStore, run: RunId) -> bool:
 
 
 async def _is_same(store: BundleStore, here: RunInfo, run: StagedRun) -> bool:
-    """Return whether an existing run has the same history."""
+    """Return whether an existing run has the same history; one that was unfinished may have gone on since."""
+    steps = run.info.seq - (run.closing is not None)
+    if here.seq < steps or (here.seq > steps and run.closing is None):
+        return False
     if any(getattr(here, name) != getattr(run.info, name) for name in IDENTITY_FIELDS):
         return False
     if await store.reader.journal.shape(here.id) != run.shape:
         return False
-    history = (step for step in run.history(here.id) if isinstance(step, Transition))
-    for first in range(0, here.seq, STEPS_PER_PAGE):
+    history = islice((step for step in run.history(here.id) if isinstance(step, Transition)), steps)
+    for first in range(0, steps, STEPS_PER_PAGE):
+        until = min(first + STEPS_PER_PAGE, steps)
         theirs = await asyncio.to_thread(lambda: list(islice(history, STEPS_PER_PAGE)))
-        ours = await store.reader.journal.transitions(here.id, after=first, limit=STEPS_PER_PAGE)
+        ours = await store.reader.journal.transitions(here.id, after=first, until=until)
         if ours != theirs:
             return False
     return True

@@ -49,6 +49,7 @@ class ForkPlanner:
 
     async def plan(self, parent: RunInfo, at: int, variation: ForkOverrides) -> ForkPlan:
         """Plan a fork without starting it; raises any error that would prevent it from starting."""
+        await self._live.catalog.compile(parent.pattern, parent.version)
         workflow = workflow_of(
             self._live.catalog, replace(parent, parameters={**parent.parameters, **variation.parameters})
         )

@@ -80,7 +80,7 @@ async def check_file(place: _Place, file: ExperimentFile) -> CheckResult:
     # Every run is checked: recordings cost nothing, so that nothing ends it early.
     whole = replace(experiment, dataset=dataset.id, version='', after='', budget=None, stop_early=False)
     started = await operations.add(whole)
-    await operations.settle(started.id)
+    await operations.wait(started.id)
     ended = await operations.get(started.id)
     if ended.state != 'done':
         raise EngineError(ended.reason or f'the check is {ended.state}')

@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 
-from engine.errors import EventRefused, UnknownRun
 from engine.operations.experiments.adoption import Adoption, AdoptionKind, AdoptionPlan, LaunchDefault
 from engine.operations.experiments.answer import find_answer
 from engine.operations.experiments.answer.path_records import PathAnswer
@@ -69,7 +67,7 @@ class Experiments:
         self._bundles = BundleExport(host, self._store, self.datasets)
         self._preparing = Preparing(host, self._store, self.datasets, check)
         self._drivers = Drivers(host, self._store, self.datasets, self._preparing, is_alive)
-        self.run, self.close, self.settle = self._drivers.run, self._drivers.close, self._drivers.settle
+        self.run, self.close, self.wait = self._drivers.run, self._drivers.close, self._drivers.wait
         self._seen: Seen = lambda record: True
         self._counts: dict[tuple[str, str, str], int] = {}
         """How many cases a split of a version of a dataset has."""
@@ -132,13 +130,13 @@ class Experiments:
             parts=await asyncio.to_thread(planner.parts),
         )
         await self._store.experiments.write([started])
-        await self._drivers.adopt(started)
+        await self._drivers.adopt(started.id)
         return started
 
-    async def cells(self, experiment: str, since: float = 0.0) -> CellPage:
-        """Return the cells that have changed after a cursor, in that order. Raises `UnknownExperiment`."""
-        stored = await self.get(experiment)
-        changed = await self._store.cells_since(experiment, since)
+    async def cells(self, experiment: str, since: float = 0.0, case: str = '') -> CellPage:
+        """Return the cells, or a case's, that have changed after a cursor. Raises `UnknownExperiment`."""
+        stored, read = await self.get(experiment), self._store
+        changed = await (read.cells_of(stored, case, since) if case else read.cells_since(experiment, since))
         cases = await self._count_cases(stored)
         return CellPage(
             cells=tuple(changed),
@@ -149,14 +147,14 @@ class Experiments:
     async def answer(self, experiment: str) -> Answer:
         """Return what the runs so far say of the variants. Raises `UnknownExperiment`."""
         stored = await self.get(experiment)
-        results = results_of(await self._store.cells.list(about=experiment))
+        results = results_of(await self._store.cells_since(experiment, 0.0))
         design = design_of(stored, await self._count_cases(stored))
         return await asyncio.to_thread(find_answer, design, results, cut_short=stored.state == 'done')
 
     async def paths(self, experiment: str) -> PathAnswer:
         """Return where the paths of variants part. Raises `UnknownExperiment`."""
         stored = await self.get(experiment)
-        return await read_paths(self._host.journal, stored, await self._store.cells.list(about=experiment))
+        return await read_paths(self._host.journal, stored, await self._store.cells_since(experiment, 0.0))
 
     async def trend(self, experiment: str) -> Sequence[TrendPoint]:
         """Return the scores of versions of its workflow, the oldest first. Raises `UnknownExperiment`."""
@@ -177,11 +175,17 @@ class Experiments:
         return await self._steer(experiment, 'pause', {'running'}, state='paused')
 
     async def resume(self, experiment: str) -> Experiment:
-        """Go on after a pause, or with what a process that was killed has left. Raises as `pause`."""
+        """Go on after a pause or failure, or with what a killed process has left. Raises as `pause`."""
         stored = await self.get(experiment)
         if stored.state == 'paused' or stored.is_over:
-            stored = await self._steer(experiment, 'resume', {'paused'}, state='running')
-        await self._drivers.adopt(stored)
+            stored = await self._steer(
+                experiment,
+                'resume',
+                {'paused', 'failed'},
+                lambda stored: replace(stored, reason='', ended=0.0),
+                state='running',
+            )
+        await self._drivers.adopt(stored.id)
         return stored
 
     async def cancel(self, experiment: str, reason: str = '') -> Experiment:
@@ -194,10 +198,7 @@ class Experiments:
             state='cancelled',
             reason=reason,
         )
-        for cell in await self._store.cells.list(about=experiment, state='running'):
-            if not cell.reused:
-                with suppress(EventRefused, UnknownRun):
-                    await self._host.cancel(cell.run, 'its experiment was cancelled')
+        await self._drivers.settle(experiment)
         return cancelled
 
     async def rescore(self, experiment: str, scorers: Sequence[ScorerSpec] | None = None) -> Experiment:
@@ -215,8 +216,10 @@ class Experiments:
             digest = scorers_digest(chosen) + uuid.uuid4().hex[:8]  # Judges are asked again.
             return replace(stored, scorers=chosen, digest=digest)
 
-        scored = await self._steer(experiment, 'rescore', {'done', 'cancelled'}, edit, state='scoring')
-        await self._drivers.adopt(scored)
+        scored = await self._steer(
+            experiment, 'rescore', {'done', 'cancelled', 'failed'}, edit, state='scoring'
+        )
+        await self._drivers.adopt(scored.id)
         return scored
 
     async def remove(self, experiment: str) -> None:

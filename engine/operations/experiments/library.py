@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from io import BytesIO
@@ -23,6 +23,7 @@ from engine.operations.experiments.datasets.recordings import keep_recordings
 from engine.operations.experiments.records import MAX_CASE, digest_of
 from engine.records import COMPUTED, Instant, Label
 from engine.records.jsonable import refuse_nul
+from engine.records.launch import check_files
 from engine.runtime.run_factory import ACTOR
 
 CASES_KIND = 'dataset-cases'
@@ -90,7 +91,8 @@ class Library:
         """Return a dataset by its id or its name. Raises `UnknownDataset`."""
         if stored := await self._store.find(dataset):
             return stored
-        named = [item for item in await self._store.list() if item.name == dataset]
+        name = _name_of(dataset)
+        named = [item for item in await self._store.list() if item.name == name]
         if len(named) != 1:
             raise UnknownDataset(dataset)
         return named[0]
@@ -112,29 +114,43 @@ class Library:
             UnknownPattern: that of a recording.
             InvalidInput: names the case.
         """
-        name = ' '.join(dataset.split())
         cases = await keep_recordings(self._journal, self._catalog, cases)
         chunks, version = await asyncio.to_thread(encode_cases, cases)
         now, author = self._clock.now(), ACTOR.get()
         try:
             info = await self.get(dataset)
         except UnknownDataset:
-            if not 0 < len(name) <= 200:
-                raise InvalidInput({'dataset': 'its name must have 1 to 200 characters'}) from None
-            info = DatasetInfo(id=uuid.uuid4().hex[:12], name=name, created=now, author=author)
-            await self._store.write([info])
+            info = await self._make(_name_of(dataset), now, author)
         if info.versions and info.versions[-1].id == version:
             return info
         for entry in await self._missing(f'{info.id}/{version}', chunks):
-            await self._documents.write([entry])
+            with suppress(EntryChanged):  # Somebody else has just saved the same.
+                await self._documents.write([entry])
         added = _version_of(cases, id=version, created=now, author=author, note=note)
+
+        def edit(stored: DatasetInfo) -> DatasetInfo:
+            if stored.versions and stored.versions[-1].id == version:
+                return stored
+            return replace(stored, versions=(*stored.versions, added))
+
         while True:
             try:
-                return await self._store.change(
-                    info.id, lambda stored: replace(stored, versions=(*stored.versions, added))
-                )
+                return await self._store.change(info.id, edit)
             except EntryChanged:
                 continue
+
+    async def _make(self, name: str, now: float, author: str) -> DatasetInfo:
+        """Make a dataset, unless somebody else has just done so. Raises `InvalidInput`."""
+        if not 0 < len(name) <= 200 or '/' in name or not name.strip('.'):
+            problem = 'its name must have 1 to 200 characters, more than dots, and no slash'
+            raise InvalidInput({'dataset': problem})
+        # An id that follows from the name, so that two who save under a new name at once make one dataset.
+        new = DatasetInfo(id=digest_of('dataset', name)[:12], name=name, created=now, author=author)
+        try:
+            await self._store.write([new])
+        except EntryChanged:
+            return await self._store.get(new.id)
+        return new
 
     async def take_version(self, dataset: DatasetInfo, cases: Sequence[Case]) -> tuple[str, Sequence[Entry]]:
         """Return under which id a dataset from elsewhere is here, and the entries that bring its version.
@@ -203,6 +219,10 @@ class Library:
         return [entry for entry in entries if await self._documents.get(CASES_KIND, entry.key) is None]
 
 
+def _name_of(dataset: str) -> str:
+    return ' '.join(dataset.split())
+
+
 def _is_named(entry: Entry, dataset: DatasetInfo) -> bool:
     return entry.key == dataset.id or entry.body['name'] == dataset.name
 
@@ -218,15 +238,20 @@ def encode_cases(cases: Sequence[Case]) -> tuple[list[list[Any]], str]:
     if not 0 < len(cases) <= MAX_CASES:
         problems['cases'] = f'there must be 1 to {MAX_CASES:,}, not {len(cases):,}'
     seen: set[str] = set()
+    checked: list[Case] = []
     for place, case in enumerate(cases):
         if not 0 < len(case.id) <= MAX_CASE or case.id in seen:
             problems[f'cases.{place}.id'] = f'must be unique and have 1 to {MAX_CASE} characters'
         if case.recording:
             problems[f'cases.{place}.recording'] = 'must be a run in the journal'
         seen.add(case.id)
+        try:
+            checked.append(replace(case, files=check_files(case.files, f'cases.{place}.files')))
+        except InvalidInput as error:
+            problems |= error.problems
     if problems:
         raise InvalidInput(dict([*problems.items()][:20]))
-    dumped = CASE_LIST.dump_python(list(cases), mode='json')
+    dumped = CASE_LIST.dump_python(checked, mode='json')
     refuse_nul({'cases': dumped})
-    check_size(len(CASE_LIST.dump_json(list(cases))))
+    check_size(len(CASE_LIST.dump_json(checked)))
     return [dumped[at : at + PER_ENTRY] for at in range(0, len(dumped), PER_ENTRY)], digest_of(dumped)

@@ -6,6 +6,7 @@ import asyncio
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
@@ -23,7 +24,7 @@ from engine.runtime.run_factory import ACTOR
 
 MIN_CORRELATED = 3
 """How many marked runs a correlation needs."""
-MAX_UNMARKED = 100
+MAX_UNMARKED = 50
 """How many of the newest experiments are looked through for answers to mark."""
 
 
@@ -98,7 +99,8 @@ class Marking:
         await self._store.marks.write([stored])
         for cell in cells.values():
             if cell and cell.run:
-                await self._score(experiment, cell.id)
+                with suppress(UnknownRun):  # It has been removed; the mark stays.
+                    await self._score(experiment, cell.id)
         return stored
 
     async def to_mark(self, experiment: Experiment, limit: int) -> list[Pairing]:
@@ -191,15 +193,20 @@ class Marking:
         scorers = _people(experiment)
         while scorers:
             stored = await self._store.cells.find(cell)
-            if stored is None or stored.state != 'scored':
+            if stored is None or stored.state == 'running':
                 return
+            if stored.state == 'ended':
+                try:
+                    await self._store.touch(stored)  # Whoever scores it now sees that there is a mark.
+                    return
+                except EntryChanged:
+                    continue
             evidence = await Desk(self._host, experiment).evidence(
                 stored, _Unread(stored.case), scorers, marks=tuple(await self._store.marks_of(stored))
             )
             scores = {**stored.scores, **await score_run(scorers, evidence)}
-            changed = max(self._host.clock.now(), stored.changed + 1e-6)
             try:
-                await self._store.write_cell(replace(stored, scores=scores, changed=changed))
+                await self._store.touch(replace(stored, scores=scores))
                 return
             except EntryChanged:
                 continue

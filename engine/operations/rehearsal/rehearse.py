@@ -48,6 +48,7 @@ class Rehearsals:
             UnknownPattern
             InvalidInput: names each parameter that is wrong, or each field of an answer.
         """
+        await self._catalog.compile(pattern, version)
         chosen = self._catalog.pattern(pattern, version)
         workflow = chosen.sample(parameters)
         check_stubs(workflow, stubs or {})

@@ -19,11 +19,13 @@ from engine.statechart.expressions.values import (
     calculate,
     call_cost,
     comparison_cost,
+    finite,
     get_item,
     is_missing,
     is_present,
     kind_of,
     null_safe,
+    own_size,
     require_list,
 )
 
@@ -145,7 +147,7 @@ class Compiler:
     def _read(self, node: ast.expr, depth: int) -> Part:  # noqa: PLR0911  (one for each kind of node)
         match node:
             case ast.Constant(value=bool() | int() | float() | str() | None as value):
-                return lambda run: value
+                return self._constant(node, value)
             case ast.Name(id=name):
                 return self._name(node, name)
             case ast.Attribute() | ast.Subscript(slice=ast.expr()) | ast.List() | ast.Tuple() | ast.Dict():
@@ -159,6 +161,13 @@ class Compiler:
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
                 return self._call(node, name, args, depth)
         raise self._unsupported(node)
+
+    def _constant(self, node: ast.expr, value: Any) -> Part:
+        try:
+            finite(value)
+        except EvaluationError:
+            raise self._unsupported(node, 'the number is too large') from None
+        return lambda run: value
 
     def _structure(self, node: ast.expr, depth: int) -> Part:
         match node:
@@ -265,7 +274,9 @@ class Compiler:
                 return None
             if name != 'len':
                 run.spend(call_cost(values, run.items, deep=is_deep))
-            return act(*values)
+            result = act(*values)
+            run.spend(own_size(result))
+            return result
 
         return call
 

@@ -52,6 +52,8 @@ def compute(part: Part, run: Evaluation) -> Any:
         raise
     except RecursionError:
         raise EvaluationError('it is nested too deeply') from None
+    except ArithmeticError as error:
+        raise EvaluationError(str(error)) from None
     except Exception as error:
         raise EvaluationError(f'{type(error).__name__}: {error}'[:200]) from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import json
 import unicodedata
 from collections import Counter
@@ -18,8 +19,10 @@ from engine.statechart.expressions.values import (
     EvaluationError,
     are_strings,
     contains,
+    finite,
     get_item,
     is_number,
+    is_simple,
     kind_of,
     require_list,
     to_json,
@@ -141,7 +144,7 @@ def _extreme(pick: Callable[[Sequence[Any]], Any]) -> Callable[..., Any]:
 
 
 def _sum(values: Any) -> Any:
-    return sum(_numbers(require_list(values)))
+    return finite(sum(_numbers(require_list(values))))
 
 
 def _round(value: Any, digits: Any = 0) -> Any:
@@ -191,12 +194,13 @@ def _rest(values: Any, start: Any) -> Any:
 
 
 def _count(values: Any, wanted: Any) -> int:
-    return sum(1 for value in require_list(values) if to_json(value) == to_json(wanted))
+    sought = to_json(wanted)
+    return sum(1 for value in require_list(values) if to_json(value) == sought)
 
 
 def _index(values: Any, wanted: Any) -> int | None:
-    items = enumerate(require_list(values))
-    return next((number for number, value in items if to_json(value) == to_json(wanted)), None)
+    sought, items = to_json(wanted), enumerate(require_list(values))
+    return next((number for number, value in items if to_json(value) == sought), None)
 
 
 def _unique(values: Any) -> list[Any]:
@@ -253,26 +257,50 @@ def _fields(value: Any) -> Mapping[str, Any]:
 
 def _order(items: Any, name: Any = 'id', needs: Any = 'needs', urgency: Any = None) -> list[Any]:
     """Order items after those they need, the lowest `urgency` first among those that are ready."""
-    remaining = list(require_list(items))
-    names = [get_item(item, name) for item in remaining]
-    for item in remaining:
-        own = get_item(item, name)
-        if names.count(own) > 1:
-            raise EvaluationError(f'two items have the {name} {own!r}')
-        for needed in get_item(item, needs) or ():
-            if needed not in names:
-                raise EvaluationError(f'{own!r} needs {needed!r}, which is not there')
-    ordered: list[Any] = []
-    while remaining:
-        waiting = {get_item(item, name) for item in remaining}
-        ready = [item for item in remaining if waiting.isdisjoint(get_item(item, needs) or ())]
-        if not ready:
-            cycle = ', '.join(repr(get_item(item, name)) for item in remaining)
-            raise EvaluationError(f'these need each other: {cycle}')
-        ranks = [get_item(item, urgency) if urgency else 0 for item in ready]
-        ordered.append(ready[ranks.index(min(_numbers(ranks)))])
-        remaining.remove(ordered[-1])
-    return ordered
+    listed = list(require_list(items))
+    names = [get_item(item, name) for item in listed]
+    places = _places(names, name)
+    missing: list[int] = []
+    """By item: how many of those that it needs are not there yet."""
+    needed_by: dict[Any, list[int]] = {}
+    for place, item in enumerate(listed):
+        needed = dict.fromkeys(_ids(require_list(get_item(item, needs) or ()), needs))
+        if unknown := [each for each in needed if each not in places]:
+            raise EvaluationError(f'{names[place]!r} needs {unknown[0]!r}, which is not there')
+        missing.append(len(needed))
+        for each in needed:
+            needed_by.setdefault(each, []).append(place)
+    ranks = _numbers([get_item(item, urgency) for item in listed]) if urgency else [0] * len(listed)
+    ready = [(ranks[place], place) for place, count in enumerate(missing) if not count]
+    heapq.heapify(ready)
+    ordered: list[int] = []
+    while ready:
+        _, place = heapq.heappop(ready)
+        ordered.append(place)
+        for other in needed_by.get(names[place], ()):
+            missing[other] -= 1
+            if not missing[other]:
+                heapq.heappush(ready, (ranks[other], other))
+    if len(ordered) < len(listed):
+        cycle = ', '.join(repr(names[place]) for place, count in enumerate(missing) if count)
+        raise EvaluationError(f'these need each other: {cycle}'[:500])
+    return [listed[place] for place in ordered]
+
+
+def _places(names: Sequence[Any], field: Any) -> dict[Any, int]:
+    """Return the place of each name. Raises `EvaluationError`: two are the same."""
+    places: dict[Any, int] = {}
+    for place, name in enumerate(_ids(names, field)):
+        if name in places:
+            raise EvaluationError(f'two items have the {field} {name!r}')
+        places[name] = place
+    return places
+
+
+def _ids(values: Sequence[Any], field: Any) -> Sequence[Any]:
+    if wrong := next((value for value in values if not is_simple(value)), None):
+        raise EvaluationError(f'{field} must hold texts or numbers, not {kind_of(wrong)}')
+    return values
 
 
 FUNCTIONS: Mapping[str, Function] = {

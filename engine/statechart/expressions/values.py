@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -12,7 +13,7 @@ from pydantic import BaseModel
 MAX_JOINED = 1_000_000
 """Maximum number of characters in a concatenated string."""
 MAX_BITS = 1_024
-"""Maximum size of a whole number."""
+"""Maximum size of a whole number; no number is infinite, since no journal could hold it."""
 CHARACTERS_PER_VALUE = 200
 """Number of characters of a string that count as one value."""
 
@@ -46,7 +47,7 @@ def comparison_cost(left: Any, right: Any, limit: int) -> int:
     if (is_simple(left) or is_simple(right)) and not isinstance(left, BaseModel) | isinstance(
         right, BaseModel
     ):
-        return _shallow(left) + _shallow(right)
+        return own_size(left) + own_size(right)
     return _deep(left, limit) + _deep(right, limit)
 
 
@@ -54,10 +55,11 @@ def call_cost(values: Sequence[Any], limit: int, *, deep: bool) -> int:
     """Return how many values a function inspects: the items of its lists, or all inside them."""
     if deep and len(values) == 2:
         return comparison_cost(values[0], values[1], limit)
-    return sum(_deep(value, limit) if deep else _shallow(value) for value in values)
+    return sum(_deep(value, limit) if deep else own_size(value) for value in values)
 
 
-def _shallow(value: Any) -> int:
+def own_size(value: Any) -> int:
+    """Return how many values a list, an object or a text itself holds, without those inside them."""
     if isinstance(value, str):
         return len(value) // CHARACTERS_PER_VALUE
     return len(value) if isinstance(value, list | tuple | Mapping) else 0
@@ -76,6 +78,8 @@ def _deep(value: Any, limit: int, unit: int = CHARACTERS_PER_VALUE) -> int:
         count += 1
         if isinstance(item, str):
             count += len(item) // unit
+        elif isinstance(item, int):
+            count += item.bit_length() // 3 // unit  # About three bits a digit.
         elif isinstance(item, BaseModel):
             remaining.extend(item.__dict__.values())
         elif isinstance(item, Mapping):
@@ -96,10 +100,16 @@ def calculate(operation: Callable[[Any, Any], Any], left: Any, right: Any) -> An
             raise EvaluationError('the text would be too long')
     elif not (is_number(left) and is_number(right)):
         raise EvaluationError(f'it cannot work with {kind_of(left)} and {kind_of(right)}')
-    result = operation(left, right)
-    if isinstance(result, int) and result.bit_length() > MAX_BITS:
+    return finite(operation(left, right))
+
+
+def finite(value: Any) -> Any:
+    """Return what was computed. Raises `EvaluationError` for a number that is too large to be kept."""
+    if is_number(value) and (
+        value.bit_length() > MAX_BITS if isinstance(value, int) else not math.isfinite(value)
+    ):
         raise EvaluationError('the number would be too large')
-    return result
+    return value
 
 
 def null_safe(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:

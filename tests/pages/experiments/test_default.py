@@ -89,7 +89,7 @@ async def test_a_variant_of_a_chart_becomes_its_next_version(pages: User, conduc
     await pages.open(f'/experiments/{over.id}')
     await see(pages, 'Make default', retries=20)
     press_labelled(pages, 'Make default: louder')
-    await see(pages, 'New version of the chart', 'with a link')
+    await see(pages, 'New version of the chart', 'names the experiment')
     answer(pages, 'Save as version')
     await see(pages, 'Undo', retries=20)
     newest, first = await conductor.charts.versions('two-words')

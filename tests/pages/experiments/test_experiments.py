@@ -13,6 +13,8 @@ from tests.pages.experiments.conftest import LOAVES
 from tests.support.harness import until
 from tests.support.pages.clicks import answer, click, control, labelled, see
 from ui.app.backend import Backend
+from ui.web.components.elements import Diagram
+from ui.web.pages.experiments import screen
 from ui.web.pages.experiments.cells import CellGrid
 
 
@@ -70,9 +72,24 @@ async def test_the_table_has_a_row_for_each_case_with_failures_apart(pages: User
     await pages.open(f'/experiments/{over.id}')
     click(pages, 'Cases')
     await see(pages, '8 cases')
-    (case, best, wrong, broken) = grid(pages).props['first'][0]
+    rows = grid(pages).props['first']
+    assert [row[0] for row in rows] == [f'case {n}' for n in range(8)]
+    (case, best, wrong, broken) = rows[0]
     assert case.startswith('case') and best[0] == '1' and wrong[:3] == ['0', '\N{MINUS SIGN}1', 'down']
     assert broken[0] == '' and broken[5] == [['failed', 'Failed']]
+
+
+async def test_the_head_of_the_table_has_the_means_of_the_scorer_chosen(
+    pages: User, over: Experiment
+) -> None:
+    await pages.open(f'/experiments/{over.id}')
+    click(pages, 'Cases')
+    await see(pages, '8 cases', '“wrong” is worse than “as it is”', retries=30)
+    assert [note for *_, note in grid(pages).props['columns']] == ['', 'mean 1', 'mean 0', '']
+    (scorer,) = labelled(pages, 'Scores by')
+    with pages.client:
+        scorer.set_value('status')
+    assert [note for *_, note in grid(pages).props['columns']] == ['', 'mean 1', 'mean 1', 'mean 0']
 
 
 async def test_a_cell_opens_the_runs_with_their_scores(pages: User, over: Experiment) -> None:
@@ -94,6 +111,32 @@ async def test_an_experiment_under_way_is_followed_and_paused(pages: User, condu
     await see(pages, 'Done', 'Score again', retries=30)
 
 
+async def test_an_experiment_that_failed_says_why_and_is_resumed(
+    pages: User, conductor: LocalConductor
+) -> None:
+    pattern = conductor.catalog.patterns.pop('echo')
+    lost = replace(LOAVES, id='lost', dataset=(await conductor.datasets.get(LOAVES.dataset)).id)
+    await conductor.experiments._store.experiments.write([lost])
+    await conductor.experiments.resume('lost')
+    await pages.open('/experiments/lost')
+    await see(pages, 'Failed', "There is no pattern 'echo'", retries=30)
+    conductor.catalog.add(pattern)
+    click(pages, 'Resume')
+    await see(pages, 'Done', 'Score again', retries=30)
+
+
+async def test_the_answer_of_an_experiment_that_is_over_does_not_wait(
+    pages: User, conductor: LocalConductor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(screen, 'ANSWER_REST', 1e9)  # the answer before took long
+    started = await conductor.experiments.add(replace(LOAVES, at_once=1))
+    await conductor.experiments.pause(started.id)
+    await pages.open(f'/experiments/{started.id}')
+    await see(pages, 'Nothing to compare')
+    click(pages, 'Resume')
+    await see(pages, '“wrong” is worse than “as it is”', retries=30)
+
+
 async def test_the_diagram_says_where_variants_part(pages: User, conductor: LocalConductor) -> None:
     around = Variant(name='around', change={'parameters': {'detour': True}})
     variants = (LOAVES.variants[0], around)
@@ -103,6 +146,20 @@ async def test_the_diagram_says_where_variants_part(pages: User, conductor: Loca
     await see(pages, 'Where they part most', '100% apart', 'A never · B 100% of runs', retries=30)
     click(pages, 'Cost & time')
     await see(pages, 'Worth choosing between', retries=20)
+
+
+async def test_an_experiment_with_one_variant_says_what_it_scored_and_where_its_runs_went(
+    pages: User, conductor: LocalConductor
+) -> None:
+    over = (await conductor.experiment(replace(LOAVES, variants=LOAVES.variants[:1]))).experiment
+    await pages.open(f'/experiments/{over.id}')
+    await see(pages, 'as it is: right 1 on 8 cases.', 'The only variant', retries=30)
+    click(pages, 'Diagram')
+    await see(pages, 'What runs scored that went a certain way', retries=30)
+    (diagram,) = pages.find(kind=Diagram).elements
+    badges = {mark.get('badge') for mark in diagram.props['overlays']['paths']['states'].values()}
+    assert badges == {'1\N{MULTIPLICATION SIGN}'}
+    await pages.should_not_see('Where they part most')
 
 
 class TestViewer:

@@ -5,8 +5,8 @@ from nicegui.testing import User
 
 from engine import LocalConductor
 from engine.operations.experiments import KINDS, Case, Experiment
-from tests.support.harness import complete_run, until
-from tests.support.pages.clicks import answer, click, control, enter, labelled, open_fold, press_labelled, see
+from tests.support.harness import complete_run
+from tests.support.pages.clicks import answer, click, enter, see
 from ui.web.pages.experiments.new.scorers import form_values, read_settings, settings_model
 
 
@@ -35,32 +35,6 @@ async def test_an_experiment_is_entered_estimated_confirmed_and_started(
     assert made.name == 'Is a whisper worse?'
     assert made.variants[1].change == {'parameters': {'task': 'Whisper it'}}
     assert made.scorers[0].settings == {'not_visited': ['around']}
-
-
-async def test_a_variant_is_edited_by_fields_named_by_its_change_and_taken_back(pages: User) -> None:
-    await pages.open('/experiments/new?pattern=pipeline')
-    enter(pages, 'Task', 'Compare tea and coffee')
-    click(pages, 'Add variant')
-    await see(pages, 'Everything else is as in all runs', 'No change yet')
-    open_fold(pages, 'Instructions')
-    enter(pages, 'Reviewer', 'Calculate each number again.')
-    await see(pages, 'Reviewer: “Calculate each number again.”')
-    assert control(pages, 'Name').value == 'Reviewer: “Calculate each number again.”'
-    open_fold(pages, 'Tools')
-    enter(pages, 'Analyzer', 'calculator')
-    enter(pages, 'Name', 'careful')
-    answer(pages, 'Save')
-    await until(lambda: bool(labelled(pages, 'Edit: careful')))
-    press_labelled(pages, 'Take back: Analyzer: calculator')
-    await pages.should_not_see('Analyzer: calculator')
-    press_labelled(pages, 'Duplicate: careful')
-    press_labelled(pages, 'Move up: careful (2)')
-    press_labelled(pages, 'Remove: as it is')
-    await pages.should_not_see('No change yet')
-    for _ in range(4):
-        click(pages, 'Undo')
-    await see(pages, 'as it is', 'careful', 'Analyzer: calculator')
-    await pages.should_not_see('careful (2)')
 
 
 async def test_what_is_missing_is_said_at_its_place(pages: User, conductor: LocalConductor) -> None:

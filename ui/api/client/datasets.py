@@ -25,7 +25,10 @@ def remote_datasets(connection: Connection) -> Datasets:
         lines = await asyncio.to_thread(write_lines, cases)
         if len(lines) <= MAX_BODY:
             return await derived.save(dataset, cases, note=note)
-        path, kind = f'datasets/{quote(dataset, safe="")}/uploads', {'Content-Type': 'application/x-ndjson'}
+        path, kind = (
+            f'datasets/{quote(dataset, safe="")}/uploads',
+            {'Content-Type': 'application/octet-stream'},
+        )
         answer = await connection.ask(
             'POST', path, safe=True, content=lines, params={'note': note}, headers=kind
         )

@@ -11,7 +11,7 @@ from engine.operations.experiments import DatasetInfo
 from engine.operations.experiments.datasets import MAX_BYTES, read_lines
 from ui.api.dependencies import Engine
 from ui.api.problems import problems
-from ui.api.routes.uploads import file_body, received
+from ui.api.routes.uploads import FILE, received
 from ui.api.wire import wire
 
 router = APIRouter(tags=['Experiments'])
@@ -21,7 +21,7 @@ router = APIRouter(tags=['Experiments'])
     '/datasets/{dataset}/uploads',
     response_model=wire(DatasetInfo),
     responses=problems(413, 429),
-    openapi_extra=file_body('application/x-ndjson'),
+    openapi_extra=dict(FILE),
     max_body_size=MAX_BYTES,
 )
 async def upload_dataset(

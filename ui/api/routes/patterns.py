@@ -34,13 +34,14 @@ Version = Annotated[
 @router.get('', response_model=wire(PatternList))
 async def list_patterns(conductor: Engine) -> PatternList:
     """List the patterns, and the files that could not be loaded."""
-    await conductor.charts.list()  # Notices files that were edited elsewhere.
+    await conductor.catalog.refresh()
     return describe_patterns(conductor.catalog)
 
 
 @router.get('/{pattern}', response_model=wire(PatternInfo), responses=problems(404))
 async def get_pattern(conductor: Engine, pattern: Name, version: Version = '') -> PatternInfo:
     """Describe a pattern: its parameters, its agents, and the events its runs accept."""
+    await conductor.catalog.compile(pattern, version)
     return describe_pattern(conductor.catalog.pattern(pattern, version))
 
 

@@ -11,7 +11,7 @@ from engine.history import Imported
 from engine.records import RunId
 from ui.api.dependencies import Engine, RequestBody, Run, contents, list_of, to_run_ids
 from ui.api.problems import problems
-from ui.api.routes.uploads import file_body, received
+from ui.api.routes.uploads import FILE, received
 from ui.web.downloads import complete_download
 from ui.web.exports.formats import FORMATS, FormatName, experiment_file_name, file_name, stream_export
 
@@ -66,7 +66,7 @@ async def export_experiment(
     '/imports',
     response_model=list_of(Imported),
     responses=problems(413, 429),
-    openapi_extra=file_body('application/octet-stream'),
+    openapi_extra=dict(FILE),
     max_body_size=MAX_BYTES,
 )
 async def import_bundle(conductor: Engine, request: Request) -> list[Imported]:

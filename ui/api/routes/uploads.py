@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, BinaryIO
 
@@ -17,10 +17,13 @@ ROOM = asyncio.Semaphore(2)
 """Limits the number of files that are read at the same time."""
 
 
-def file_body(media: str) -> dict[str, Any]:
-    """Return what the OpenAPI document says of a body that is a file."""
-    content = {media: {'schema': {'type': 'string', 'format': 'binary'}}}
-    return {'requestBody': {'required': True, 'content': content}}
+FILE: Mapping[str, Any] = {
+    'requestBody': {
+        'required': True,
+        'content': {'application/octet-stream': {'schema': {'type': 'string', 'format': 'binary'}}},
+    }
+}
+"""What the OpenAPI document says of such a body."""
 
 
 @asynccontextmanager

@@ -28,7 +28,7 @@ hemicycle pattern draw supervisor --set execution="side by side" --set workers=2
 
 
 @with_session('patterns', 'server')
-def draw(  # noqa: PLR0913  (its arguments are the command's)
+def draw(
     pattern: PatternName,
     how: Annotated[
         str, typer.Option('--format', metavar='|'.join(FORMATS), help='Output format.')
@@ -53,8 +53,6 @@ def draw(  # noqa: PLR0913  (its arguments are the command's)
         output.write_text(text, 'utf-8')
 
 
-async def _draw(  # noqa: PLR0913  (its arguments are the command's)
-    session: Session, pattern: str, sets: list[str], how: str, folded: bool, version: str
-) -> str:
+async def _draw(session: Session, pattern: str, sets: list[str], how: str, folded: bool, version: str) -> str:
     values = parse_parameters(await find_pattern(session, pattern, version=version), None, sets)
     return await export_chart(await find_shape(session, pattern, values, version), how, folded=folded)

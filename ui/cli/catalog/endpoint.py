@@ -171,9 +171,7 @@ def _ask_key(values: dict[str, Any], is_asked: bool) -> str:
     raise InvalidInput({'--key-stdin': 'no key was given'})
 
 
-def _save(  # noqa: PLR0913  (what two commands have in common)
-    session: Session, name: str, values: dict[str, Any], *, new: bool, key: str, test: bool
-) -> None:
+def _save(session: Session, name: str, values: dict[str, Any], *, new: bool, key: str, test: bool) -> None:
     if values.get('provider') == name:
         values['provider'] = ''
 

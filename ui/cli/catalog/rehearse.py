@@ -44,7 +44,7 @@ Exit code: **0** the chart has no errors · **1** it has some · **2** bad input
 
 @with_session('database', 'patterns', 'as_json', 'server')
 @with_launch(*(item.name for item in fields(Launch) if item.name not in ('models', 'version')))
-def rehearse(  # noqa: PLR0913  (the options)
+def rehearse(
     pattern: PatternName,
     sets: ChartParameters = None,
     to: Annotated[

@@ -53,7 +53,7 @@ def list_breakpoints(run: RunName = 'last', *, session: Session) -> None:
 
 
 @with_session('patterns', 'database', 'synchronous', 'server')
-def add(  # noqa: PLR0913  (its arguments are the command's)
+def add(
     run: RunName = 'last',
     enter: StateOption = '',
     leave: StateOption = '',

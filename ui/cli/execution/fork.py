@@ -45,7 +45,7 @@ Repeated = list[str] | None
 
 
 @with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'synchronous', 'server')
-def start(  # noqa: PLR0913  (its arguments are the command's)
+def start(
     run: RunName = 'last',
     *,
     at: Annotated[int, typer.Option('--at', min=0, help='Fork from this step; 0 is before the first.')],

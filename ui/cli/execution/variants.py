@@ -46,7 +46,7 @@ POLL_SECONDS = 0.2
 
 
 @with_session('patterns', 'pace', 'as_json', 'database', 'synchronous', 'server')
-def variants(  # noqa: PLR0913  (its arguments are the command's)
+def variants(
     run: RunName,
     file: Annotated[
         str,

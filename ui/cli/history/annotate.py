@@ -35,7 +35,7 @@ FIELD_OPTIONS = {'title': '--title', 'tags': '--tag', 'note': '--note'}
 
 
 @with_session('as_json', 'database', 'server')
-def change(  # noqa: PLR0913  (its arguments are the command's)
+def change(
     runs: RunNames,
     title: Annotated[str | None, typer.Option(metavar='TEXT', help='Name shown in lists.')] = None,
     tags: Annotated[list[str] | None, typer.Option('--tag', help='Add this tag. Repeatable.')] = None,

@@ -36,7 +36,7 @@ ENDINGS: dict[str, FormatName] = {'.jsonl.gz': 'bundle', '.jsonl': 'bundle', '.m
 
 @with_session('database', 'files', 'server')
 @exit_cleanly()
-def export(  # noqa: PLR0913  (its arguments are the command's)
+def export(
     run: RunName = 'last',
     html: Annotated[
         bool, typer.Option('--html', help='One page that replays offline (the default).')

@@ -33,7 +33,7 @@ hemicycle runs merge 3f9 --pull-request
 
 
 @with_session('patterns', 'database', 'files', 'server')
-def merge(  # noqa: PLR0913  (its arguments are the command's)
+def merge(
     run: RunName = 'last',
     agent: Annotated[
         str,

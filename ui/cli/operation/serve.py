@@ -57,7 +57,7 @@ hemicycle serve --port 9000 --database ./team.db --patterns ./my_patterns
 
 
 @with_session('patterns', 'pace', 'database', 'synchronous', 'files')
-def serve(  # noqa: PLR0913  (its arguments are the command's)
+def serve(
     host: Annotated[
         str,
         typer.Option(

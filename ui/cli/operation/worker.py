@@ -37,7 +37,7 @@ hemicycle worker serve --temporal 127.0.0.1:7233 --only race --only vote --label
 
 
 @with_session('patterns', 'pace', 'database', 'synchronous', 'files')
-def serve(  # noqa: PLR0913  (its arguments are the command's)
+def serve(
     temporal: TemporalAddress = '',
     namespace: Namespace = 'default',
     only: Annotated[

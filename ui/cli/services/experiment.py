@@ -70,7 +70,7 @@ Junit = Annotated[Path | None, typer.Option(help='Write a JUnit report.')]
 
 
 @with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'server')
-def run(  # noqa: PLR0913  (the options)
+def run(
     file: Annotated[
         str,
         typer.Argument(metavar='FILE', help='The YAML file of the experiment; `sample` is a shipped one.'),
@@ -122,7 +122,7 @@ def resume(
     *,
     session: Session,
 ) -> None:
-    """Go on with a paused or interrupted experiment, and show the answer."""
+    """Go on with a paused, failed or interrupted experiment, and show the answer."""
 
     async def work(conductor: Conductor) -> ExperimentResult:
         stored = await _find(conductor, name, UNFINISHED)
@@ -212,7 +212,7 @@ def rescore(
 
 
 @with_session('database', 'server')
-def mark(  # noqa: PLR0913  (the options)
+def mark(
     name: Name,
     cell: Annotated[
         str, typer.Argument(metavar='CELL', help='The id of the run, as `show --json` lists it.')
@@ -234,7 +234,7 @@ def mark(  # noqa: PLR0913  (the options)
 
 
 @with_session('database', 'server')
-def adopt(  # noqa: PLR0913  (the options)
+def adopt(
     name: Name,
     variant: Annotated[str, typer.Argument(metavar='VARIANT', help='The name of the variant.')] = '',
     kind: Annotated[
@@ -272,7 +272,7 @@ def adopt(  # noqa: PLR0913  (the options)
         if kind == 'version':
             plan = await experiments.adoption(experiment.id, variant)
             if plan.problems:
-                raise InvalidInput(plan.problems)
+                raise InvalidInput(dict(plan.problems))
             for line in (*adoption_difference(plan), *plan.warnings):
                 typer.echo(strip_control(line), err=True)
             if not (yes or typer.confirm(f'Change the chart {plan.pattern}?', err=True)):

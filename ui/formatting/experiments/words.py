@@ -51,7 +51,7 @@ class ChangePart:
     """One difference of a variant from the base."""
 
     field: str
-    """The field of the launch; `key` is the parameter or role, None if the whole field differs."""
+    """The field of the launch; `key` is the parameter, role or path, None if the whole field differs."""
     key: str | None
     words: str
 
@@ -60,7 +60,7 @@ def change_parts(change: Mapping[str, Any]) -> list[ChangePart]:
     """Return each difference from the base, in words."""
     parts = []
     for name, value in change.items():
-        if isinstance(value, Mapping) and name in (*BY_NAME, 'parameters'):
+        if isinstance(value, Mapping) and name in (*BY_NAME, 'parameters', 'files'):
             parts += [ChangePart(name, key, _entry_words(name, key, item)) for key, item in value.items()]
         else:
             parts.append(ChangePart(name, None, _field_words(name, value)))
@@ -89,8 +89,10 @@ def free_name(name: str, taken: Collection[str]) -> str:
 
 
 def _entry_words(name: str, key: str, value: Any) -> str:
-    if name == 'parameters':
-        return f'{key.replace("_", " ")} = {short_json(value, MAX_VALUE)}'
+    if name in ('parameters', 'files'):
+        given = f'{key.replace("_", " ")} = {short_json(value, MAX_VALUE)}'
+        file = f'{"without the " if value is None else ""}file {key}'
+        return given if name == 'parameters' else file
     who = role_title(key) if key else 'all'
     if value is None:
         return f'{who}: {name} of the pattern'

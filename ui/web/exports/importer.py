@@ -43,13 +43,14 @@ class ImportDialog:
         """Show the dialog until it is closed."""
         with dialog_frame('Import') as dialog:
             Text('p', f'{SOURCES} Nothing that is imported starts, and nothing is replaced.')
-            drop_zone(
+            choose = drop_zone(
                 self._import_upload,
                 max_bytes=MAX_BYTES,
                 on_begin=lambda: self._show_progress('Uploading…', None),
                 on_problem=self._show_problem,
                 multiple=True,
             )
+            choose.classes('primary')
             with Box('import-state', role='status') as self._state:
                 self._progress = Text('span', '')
                 self._bar = Box(tag='progress', max='1', aria_label='Import progress')

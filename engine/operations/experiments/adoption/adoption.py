@@ -131,13 +131,12 @@ class Adoption:
                 {'version': f'the chart {pattern} has been changed since: make current what you want'}
             )
         before = await self._charts.get(pattern, default.before)
-        await self._charts.save(pattern, before.text, base=version)
-        await self._store.remove(default.id)
+        await self._charts.save(pattern, before.text, base=version)  # The link stays: it is what happened.
 
     async def _save_version(self, experiment: Experiment, variant: str, base: str) -> LaunchDefault:
         plan = await self.plan(experiment, variant)
         if plan.problems:
-            raise InvalidInput(plan.problems)
+            raise InvalidInput(dict(plan.problems))
         if base and base != plan.base:
             raise EntryChanged('chart', plan.pattern)
         version = version_of(plan.after)

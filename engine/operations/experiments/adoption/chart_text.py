@@ -41,6 +41,8 @@ def say_in_chart(text: str, launch: Launch, change: Mapping[str, Any]) -> tuple[
     for field, changed in change.items():
         if field in SAID:
             for name in changed:
+                if name not in getattr(launch, field):
+                    continue  # What the base gives is taken back: the chart's own is what was run.
                 try:
                     text = edit_chart(text, _edit(field, name, getattr(launch, field)[name]))
                 except InvalidInput as error:
@@ -70,13 +72,14 @@ def _differences(text: str, launch: Launch, change: Mapping[str, Any]) -> Iterat
         return
     for name in change.get('parameters', ()):
         known = chart.Parameters.model_fields[name]
-        given = TypeAdapter(known.annotation).validate_python(launch.parameters[name])
+        kind: Any = known.annotation
+        given = TypeAdapter(kind).validate_python(launch.parameters[name])
         if known.get_default(call_default_factory=True) != given:
             yield f'parameters.{name}', 'as a default it is another value'
     for path, agent in agents:
         for role in agent.possible_roles:
             tools = tuple(tool for tool in agent.tools if tool in role.tools)
-            if role.name in change.get('tools', ()) and tools != launch.tools[role.name]:
+            if role.name in change.get('tools', ()) and tools != launch.tools.get(role.name, tools):
                 yield f'tools.{role.name}', f'the state {path!r} names its own tools'
             wanted = launch.instructions.get(role.name, role.instructions)
             if role.name in change.get('instructions', ()) and role.instructions != wanted:

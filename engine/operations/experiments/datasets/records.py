@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, ConfigDict, with_config
 
 from engine.errors import InvalidInput
-from engine.records import RunId, Shape, Transition
+from engine.records import FileContent, RunId, Shape, Transition
 
 MAX_CASES = 10_000
 MAX_PROBLEMS = 100
@@ -58,6 +58,8 @@ class Case:
 
     id: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[str, FileContent] = field(default_factory=dict)
+    """Files that agents find in their folders, by path; laid over those of the experiment's base."""
     expectation: Any = None
     tags: tuple[str, ...] = ()
     split: str = ''
@@ -94,7 +96,7 @@ class ImportedCases:
     """In the order of rows; if there are `MAX_PROBLEMS`, what follows was not read."""
     columns: Mapping[str, str]
     """What each column is read as: `id`, `split`, `tags`, `source`, `expectation`, `expectation.NAME`,
-    `parameters.NAME`, or '' if it is left out."""
+    `parameters.NAME`, `files`, `files.PATH`, or '' if it is left out."""
     encoding: str
     delimiter: str
     """What separates cells; '' in JSON lines."""

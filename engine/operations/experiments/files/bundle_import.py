@@ -121,7 +121,7 @@ class _Reading:
                 origin=self.experiment.id,
                 title=stored.name,
                 outcome='known' if is_known else 'renamed' if is_renamed else 'new',
-                closed=not self.experiment.is_over,
+                closed=not self.experiment.is_over and not is_known,
             )
         )
         return PreparedDocuments(

@@ -17,6 +17,7 @@ from engine.operations.experiments.records import Experiment, UnknownExperiment
 from engine.operations.experiments.running.host import Host
 from engine.operations.experiments.running.preparing import Preparing
 from engine.operations.experiments.running.runner import Runner
+from engine.operations.experiments.running.settling import settle
 from engine.operations.experiments.store import ExperimentStore
 
 log = logging.getLogger('hemicycle')
@@ -25,6 +26,8 @@ LEASE_SECONDS = 20.0
 HEARTBEAT_SECONDS = 5.0
 ADOPTION_SECONDS = 2.0
 """Seconds between looks for experiments that nobody runs."""
+SETTLE_SECONDS = 5.0
+"""Seconds for which a person who cancels an experiment waits until its runs are cancelled."""
 
 
 class Drivers:
@@ -60,12 +63,18 @@ class Drivers:
             try:
                 for state in ('running', 'scoring', 'paused'):
                     for stored in await self._store.experiments.list(state=state):
-                        await self.adopt(stored)
+                        await self.adopt(stored.id)
+                for (
+                    lease
+                ) in await self._store.leases.list():  # The dead may have cancelled their experiments.
+                    await self.adopt(lease.id)
             except JournalError as error:
                 log.warning('experiments wait for the journal: %s', error)
+            except Exception:
+                log.exception('experiments that nobody runs could not be looked for')
             await self._host.clock.sleep(ADOPTION_SECONDS)
 
-    async def settle(self, experiment: str) -> None:
+    async def wait(self, experiment: str) -> None:
         """Wait until this process is not running an experiment (any more)."""
         while task := self.active.get(experiment):
             await asyncio.wait({task})
@@ -78,15 +87,33 @@ class Drivers:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def adopt(self, experiment: Experiment) -> None:
-        """Run an experiment in this process, unless it or another one does so already."""
-        if experiment.id in self.active:
-            self._again.add(experiment.id)
+    async def adopt(self, experiment: str) -> None:
+        """Run an experiment in this process, unless it or another one does so already.
+
+        If the journal is unavailable, it is tried again later.
+        """
+        if experiment in self.active:
+            self._again.add(experiment)
             return
-        if experiment.is_over or self._closing.is_set() or not await self._hold(experiment.id):
+        if self._closing.is_set():
             return
-        if experiment.id not in self.active:
-            self._spawn(experiment.id, self._drive(experiment.id))
+        try:
+            if not await self._hold(experiment):
+                return
+            work = self._drive(experiment)
+        except JournalError as error:
+            log.warning('experiment %s waits: %s', experiment, error)
+            work = self._drive_again(experiment)
+        if experiment in self.active:
+            work.close()
+        else:
+            self._spawn(experiment, work)
+
+    async def settle(self, experiment: str) -> None:
+        """Have the runs of a cancelled experiment cancelled; return once that is done here, or elsewhere."""
+        await self.adopt(experiment)
+        if task := self.active.get(experiment):
+            await asyncio.wait([task], timeout=SETTLE_SECONDS)
 
     def _spawn(self, experiment: str, work: Coroutine[Any, Any, None]) -> None:
         self._again.discard(experiment)
@@ -100,11 +127,18 @@ class Drivers:
             self._spawn(experiment, self._drive_again(experiment))
 
     async def _drive_again(self, experiment: str) -> None:
-        """Run an experiment that was wanted while it was being left, if there is anything left to do."""
-        with suppress(UnknownExperiment, JournalError):
-            stored = await self._store.experiments.get(experiment)
-            if not stored.is_over and await self._hold(experiment):
-                await self._drive(experiment)
+        """Run an experiment that was wanted while it was being left, or the journal was unavailable."""
+        while True:
+            try:
+                stored = await self._store.experiments.get(experiment)
+                if stored.state in ('done', 'failed') or not await self._hold(experiment):
+                    return
+                break
+            except UnknownExperiment:
+                return
+            except JournalError:
+                await self._host.clock.sleep(ADOPTION_SECONDS)
+        await self._drive(experiment)
 
     async def _hold(self, experiment: str) -> bool:
         now, owner = self._host.clock.now(), self._host.owner
@@ -133,23 +167,41 @@ class Drivers:
                     if not await self._still_holds(experiment):
                         return
                 except EngineError as error:
-                    now = self._host.clock.now()
-                    failed = partial(replace, state='failed', reason=str(error), ended=now)
-                    await self._store.change(experiment, failed)
+                    await self._fail(experiment, str(error))
+                    return
+                except Exception as error:  # Otherwise it would be tried again for ever.
+                    log.exception('experiment %s cannot go on', experiment)
+                    await self._fail(experiment, f'{type(error).__name__}: {error}'[:1_000])
                     return
         finally:
             with suppress(JournalError):
                 await self._store.release_lease(experiment, self._host.owner)
 
+    async def _fail(self, experiment: str, reason: str) -> None:
+        def fail(stored: Experiment) -> Experiment:
+            if stored.is_over:
+                return stored
+            return replace(stored, state='failed', reason=reason, ended=self._host.clock.now())
+
+        await self._store.change(experiment, fail)
+
     async def _run_once(self, experiment: str) -> None:
         stored = await self._store.experiments.get(experiment)
+        if not stored.is_over:
+            stored = await self._make_runs(stored)
+        if stored.state == 'cancelled':
+            await self._while_held(experiment, settle(self._host, self._store, stored))
+
+    async def _make_runs(self, stored: Experiment) -> Experiment:
         cases = await self._datasets.cases(stored.dataset, stored.version, split=stored.split)
         planner = await asyncio.to_thread(Planner, stored, cases, self._host.catalog)
         reusable, _ = await self._preparing.reusable(stored, planner)
         runner = Runner(self._host, self._store, planner, reusable)
-        await self._while_held(experiment, asyncio.ensure_future(runner.run()))
+        await self._while_held(stored.id, runner.run())
+        return runner.experiment
 
-    async def _while_held(self, experiment: str, work: asyncio.Future[None]) -> None:
+    async def _while_held(self, experiment: str, doing: Coroutine[Any, Any, None]) -> None:
+        work = asyncio.ensure_future(doing)
         try:
             while not work.done():
                 await asyncio.wait([work], timeout=HEARTBEAT_SECONDS)

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from engine.configuration.catalog import Catalog
-from engine.errors import JournalConflict
+from engine.errors import (
+    EngineError,
+    EntryChanged,
+    EventRefused,
+    FilesUnavailable,
+    JournalConflict,
+    JournalDamaged,
+    JournalError,
+    JournalUnavailable,
+    RunElsewhere,
+    UnknownRun,
+    WorkspaceError,
+)
 from engine.history.bundle.store import BundleStore
 from engine.history.forks.replayer import unrecorded
 from engine.history.merging import RunMerging
@@ -25,19 +38,39 @@ from engine.runtime.run_factory import acting_as
 from engine.workspace.sandbox.sandbox import Sandbox
 from engine.workspace.workspaces import Workspaces
 
+JUDGE_TAG = 'judge'
+"""The tag of the runs of judges, beside that of their experiment."""
+ATTEMPTS = 3
+"""How often a run is started, or taken up, until it counts as lost."""
+RETRY_SECONDS = 1.0
+"""Seconds until something is tried again that failed for a reason that may pass."""
+CANCELLED = 'its experiment was cancelled'
+
+
+class RunLost(EngineError):
+    """A run of an experiment has been started, and cannot go on."""
+
+    def __init__(self, run: RunId, reason: str) -> None:
+        super().__init__(f'run {run} cannot go on: {reason}')
+
 
 class Host(Protocol):
     """The conductor, as far as experiments need it."""
 
     journal: Journal
     catalog: Catalog
-    charts: Charting
     clock: Clock
     owner: str
     workspaces: Workspaces
     sandbox: Sandbox
     merging: RunMerging
     bundles: BundleStore
+    stranded: dict[RunId, str]
+    """Unfinished runs that cannot continue in this process, and why."""
+
+    @property
+    def charts(self) -> Charting:
+        """The charts that can be changed."""
 
     async def start(
         self,
@@ -66,7 +99,7 @@ class Host(Protocol):
     ) -> list[Transition]:
         """Return the steps of a run."""
 
-    async def recover(self, *, where: Callable[[RunInfo], bool]) -> list[RunId]:
+    async def recover(self, *, paused: bool = False, where: Callable[[RunInfo], bool]) -> list[RunId]:
         """Continue the unfinished runs whose process has died, of those that `where` selects."""
 
     async def result(self, run: RunId) -> Outcome:
@@ -98,38 +131,79 @@ class Desk:
         """Tests the work of agents."""
         return self.host.merging
 
-    async def start(self, run: RunId, launch: Launch) -> None:
-        """Start a run; one that has been started already goes on if its process has died.
+    async def outcome(self, run: RunId, launch: Launch) -> Outcome:
+        """Start a run, unless it has been started already, and return its outcome once it has ended.
+
+        That of a run which goes where nothing is recorded has the reason as its error: it stays where it is.
+
+        Raises:
+            JournalUnavailable, FilesUnavailable: worth trying again.
+            RunLost: it was started, and cannot go on: its pattern is gone, for instance.
+            EngineError: it cannot be started.
+        """
+        problem: EngineError | None = None
+        for _ in range(ATTEMPTS):
+            try:
+                await self._start(run, launch)
+                if run not in self.host.stranded:
+                    return await self._find_stop(run) or await self.host.result(run)
+                problem = RunLost(run, self.host.stranded[run])
+            except (JournalUnavailable, JournalDamaged, EntryChanged, FilesUnavailable):
+                raise
+            except JournalError as error:  # This process has lost it.
+                problem = RunLost(run, str(error))
+            except WorkspaceError as error:  # Its files cannot be made: the disk is full, for instance.
+                problem = error
+            await self.host.clock.sleep(RETRY_SECONDS)
+        assert problem
+        raise problem
+
+    async def _start(self, run: RunId, launch: Launch) -> None:
+        """Start a run, or have it go on if it was started by a process that has died; it may have ended."""
+        with suppress(UnknownRun):
+            if (await self.host.info(run)).status.ended:
+                return  # What it needed to start need not be there any more.
+            await self.host.recover(where=lambda info: info.id == run)
+            return
+        with suppress(JournalConflict), acting_as(self.experiment.author):  # A process stalled until now has.
+            await self._launch(run, launch)
+
+    async def _launch(self, run: RunId, launch: Launch) -> None:
+        """Start a run.
 
         If it `replay`s another, it is answered from that one's journal. If it asks models otherwise, only the
         exchanges with them can tell whether there is an answer.
         """
         source = await self.host.info(RunId(launch.replay)) if launch.replay else None
-        try:
-            with acting_as(self.experiment.author):
-                if source is None:
-                    await self.host.start(launch, run=run)
-                elif asked_otherwise(launch, source):
-                    await self.host.start(from_exchanges(launch, source), run=run)
-                else:
-                    await self.host.replay(source.id, launch, new=run)
-        except JournalConflict:
-            await self.host.recover(where=lambda info: info.id == run)
+        if source is None:
+            await self.host.start(launch, run=run)
+        elif asked_otherwise(launch, source):
+            await self.host.start(from_exchanges(launch, source), run=run)
+        else:
+            await self.host.replay(source.id, launch, new=run)
 
-    async def finish(self, run: RunId) -> str:
-        """Wait for a run to end; return why it has stopped instead, if it goes where nothing is recorded."""
-        if 'play' in (await self.host.info(run)).options:
+    async def _find_stop(self, run: RunId) -> Outcome | None:
+        """Wait until a run answered from a journal ends or stops; return its outcome if it has stopped."""
+        info = await self.host.info(run)
+        if 'play' in info.options:
             async for item in self.host.watch(run):
                 if isinstance(item, Transition) and (reason := unrecorded(item)):
-                    return reason
-        await self.host.result(run)
-        return ''
+                    return Outcome(run=run, status=info.status, answer=None, error=reason, memory={})
+        return None
 
     async def judge(self, key: str, launch: Launch) -> Outcome:
         """Return the outcome of a run that judges another; the same key never starts a second one."""
-        run = RunId(key)
-        await self.start(run, replace(launch, tags=(f'{TAG}{self.experiment.id}', 'judge')))
-        return await self.host.result(run)
+        tags = (f'{TAG}{self.experiment.id}', JUDGE_TAG)
+        return await self.outcome(RunId(key), replace(launch, tags=tags))
+
+    async def cancel(self, run: RunId) -> None:
+        """Cancel a run, also if its process has died; nothing happens if it has ended or never began."""
+        with suppress(EventRefused, UnknownRun), acting_as(''):
+            try:
+                await self.host.cancel(run, CANCELLED)
+            except RunElsewhere:
+                await self.host.recover(paused=True, where=lambda info: info.id == run)
+                await self.host.cancel(run, CANCELLED)
 
     async def evidence(
         self,
@@ -143,7 +217,10 @@ class Desk:
         """Return the evidence of a run that has ended; `other` is the cell it is compared with."""
         run = cell.run
         reads_steps = any(scorer.reads_steps for scorer in scorers.values())
-        other_evidence = await self.evidence(other, case, {}) if other else None
+        other_evidence = None
+        if other and other.run:
+            with suppress(UnknownRun, JournalDamaged):  # Then there is nothing to compare it with.
+                other_evidence = await self.evidence(other, case, {})
         return Evidence(
             case=case,
             info=await self.host.info(run),
@@ -157,3 +234,21 @@ class Desk:
             is_first=cell.variant == self.experiment.variants[0].name,
             marks=marks,
         )
+
+
+async def end_of(host: Host, cell: Cell, stopped: str = '') -> Cell:
+    """Return a cell with how its run has ended or why it has stopped, and its use.
+
+    Raises:
+        UnknownRun, JournalError
+    """
+    info = await host.info(cell.run)
+    return replace(
+        cell,
+        state='ended',
+        status=info.status,
+        error=stopped or info.error,
+        tokens=info.usage.total,
+        dollars=info.usage.cost,
+        seconds=(await host.fold(cell.run)).view.seconds,
+    )

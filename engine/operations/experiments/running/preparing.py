@@ -49,7 +49,7 @@ class Preparing:
             pinned = replace(experiment, base=base, dataset=dataset.id, version=version.id)
             cases = await self._datasets.cases(dataset.id, version.id, split=experiment.split)
         with naming('base.pattern', UnknownPattern):
-            planner = Planner(pinned, cases, self._host.catalog)
+            planner = await asyncio.to_thread(Planner, pinned, cases, self._host.catalog)
             await asyncio.to_thread(planner.check)
         if pinned.recorded:
             await self._check_recorded(planner)

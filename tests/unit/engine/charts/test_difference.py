@@ -1,6 +1,8 @@
 """What changed between two versions of a chart, and how it is said and drawn."""
 
+import time
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -142,3 +144,16 @@ def test_a_difference_inside_a_collapsed_state_marks_it_as_changed():
     assert difference.states and {item.kind for item in difference.states} <= {'added', 'changed'}
     layer = difference_layer(difference, frozenset({outer}))
     assert layer['states'][outer]['badge'] == '~'
+
+
+def test_two_charts_of_two_hundred_agents_are_compared_quickly() -> None:
+    def renamed(prefix: str) -> Shape:
+        states = [state(f'{prefix}{number}', role='writer') for number in range(200)]
+        edges = [edge(before.path, now.path) for before, now in pairwise(states)]
+        return chart(*states, edges=tuple(edges))
+
+    begun = time.process_time()
+    difference = compare_shapes(renamed('writing'), renamed('drafting'))
+    assert time.process_time() - begun < 2.0
+    assert difference.renamed == (('writing0', 'drafting0'), ('writing199', 'drafting199'))
+    assert len(difference.states) == 2 + 2 * 198

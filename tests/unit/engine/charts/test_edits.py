@@ -63,6 +63,16 @@ def test_a_state_is_renamed_wherever_it_is_named(text):
     assert ends == [(renamed(edge.source), renamed(edge.dest)) for edge in before.edges]
 
 
+@layouts
+@pytest.mark.parametrize('new', ['12', '1e3', 'true'])
+def test_a_name_may_look_like_a_number_or_a_truth_value(text, new):
+    after = edit_chart(text, Rename(what='state', old='asking', new=new))
+    assert new in [state.path for state in shape_of(after).states]
+    assert data_of(edit_chart(after, Rename(what='state', old=new, new='asking'))) == data_of(text)
+    added = edit_chart(text, AddState(name=new, to='done', waits='help', position=0))
+    assert data_of(edit_chart(added, DeleteState(state=new))) == data_of(text)
+
+
 def test_renaming_touches_stubs_and_comparisons_but_no_prose():
     text = edit_chart(COMMENTED, Rename(what='state', old='work', new='job'))
     assert 'job.judging: [Good]' in text and "if: at == 'job'" in text and '# The work.' in text

@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 
 from engine import InvalidInput, LocalConductor
 from engine.charts import load_chart
+from engine.charts.compiling.scope import MAX_ITEMS, MAX_STEPS, Values
+from engine.statechart.expressions.compiler import Evaluation
+from engine.statechart.expressions.expression import compute, parse_expression
 from engine.statechart.shape_builder import build_shape
 from tests.support.harness import FakeModel, catalog, complete_run
 from ui.formatting.diagram.rendering import export_chart
@@ -99,6 +102,14 @@ def problems(text: str) -> dict[str, str]:
         (PROMPT, f'      {{{{ {"(" * 3_000} }}}}', ''),
         (PROMPT, f'      {"{% if true %}" * 300}{"{% endif %}" * 300}', 'nested too deeply'),
         (PROMPT, '      {{ memory.task', 'expected token'),
+        # numbers that no journal holds
+        ('round: {type: integer, default: 0}', 'round: {type: number, default: 1e400}', 'is too large'),
+        (GUARD, '  is_approved: memory.round < 1e400', 'is too large'),
+        (PROMPT, '      {{ 1e400 }}', 'is too large'),
+        # bounds that do not fit
+        ('default: 2, minimum: 0,', 'default: 2, minimum: 0.5,', 'must be a whole number'),
+        ('default: 2, minimum: 0,', 'default: 2, minimum: 3,', 'greater than or equal to 3'),
+        ('title: Rounds, default: 2,', 'title: Rounds, default: 2, enum: [2],', '`enum` already says'),
         # bombs of actions
         (KEEP, '  keep: [keep, ', 'is a part of itself'),
         (
@@ -132,14 +143,30 @@ def test_what_is_huge_is_refused() -> None:
     assert problems(TEXT + '#' * 300_000) == {'critique:1': 'is larger than 256 KB'}
     voters = (FOLDER / 'vote.chart.yaml').read_text()
     many = voters.replace('default: 3, minimum: 2, maximum: 6', 'default: 9000')
-    with pytest.raises(InvalidInput, match='it has more than 500 states'):
+    with pytest.raises(InvalidInput, match='it has more than 200 roles'):
         load_chart(many)
+    states = TEXT.replace('  done: {final: true}\n', REPEATED)
+    assert set(problems(states).values()) == {'it has more than 500 states'}
+    uses = ''.join(f'  - {{on: e{number}, from: writing, do: big}}\n' for number in range(1_000))
+    big = f"  big: {{set: {{answer: '{'{{ memory.task }}' + 'x' * 60_000}'}}}}\n{KEEP}"
+    load_chart(TEXT.replace(KEEP, big) + uses)  # Its text is compiled once.
+    each = uses.replace('do: big', 'do: {let: {a_: "1"}, action: big}')
+    various = ''.join(line.replace('a_', f'a{at}') for at, line in enumerate(each.splitlines(keepends=True)))
+    named = problems(TEXT.replace(KEEP, big) + various)
+    assert all('more than 500,000 characters' in problem for problem in named.values())
     edges = ''.join(f"  - {{on: a{number}, from: '*', to: done}}\n" for number in range(2_000))
     assert set(problems(TEXT + edges).values()) == {'it has more than 5,000 edges'}
 
 
+REPEATED = """\
+  done: {final: true}
+  regions:
+    parallel:
+      each: {for: 'x in range(1, 400)', name: 'r{{ x }}', initial: over, states: {over: {final: true}}}
+"""
 AGAIN = '{% set t = replace(t, memory.task, t + t) %}'
 DRAFT = f'{{text: "\'{"x" * 1_500}\'", round: x}}'
+TWICE = '1 + sum([memory.round, memory.round])'
 RUNAWAYS = [
     (GUARD, '  is_approved: "any(x + y < 0 for x in range(9999) for y in range(9999))"', 'takes too long'),
     (GUARD, '  is_approved: len(range(1000000)) > 1', 'range gives at most 10,000 numbers'),
@@ -153,11 +180,14 @@ RUNAWAYS = [
     (PROMPT, "      {{ '%1000000000d' % 1 }}", 'cannot work with a text and a number'),
     (PROMPT, f'      {{% set t = memory.task %}}{"{% set t = t + t %}" * 60}{{{{ t }}}}', 'too long'),
     (PROMPT, f'      {{% set t = memory.task %}}{AGAIN * 60}', 'too long'),
+    (GUARD, '  is_approved: len([range(9999) for x in range(9999)]) > 1', 'takes too long'),
     (PROMPT, "      {{ join(range(9999), join(range(9999), join(range(99)))) }}", 'too long'),
     (KEEP, f'  keep: [{{for: x in range(999), append: {{drafts: {DRAFT}}}}}, ', 'too much text'),
     (KEEP, '  keep: [{for: x in range(999), do: {for: y in range(999), increment: round}}, ', 'too long'),
     (KEEP, '  keep: [{for: x in range(999), do: {set: {answer: string(memory) + string(memory)}}}, ', 'too'),
     (KEEP, '  keep: [{for: x in range(99), increment: {round: 1 + memory.round * memory.round}}, ', 'large'),
+    (KEEP, f'  keep: [{{for: x in range(1100), set: {{round: "{TWICE}"}}}}, ', 'would be too large'),
+    (KEEP, '  keep: [{set: {round: 1e308 * 10}}, ', 'would be too large'),
     (KEEP, '  keep: [{set: {drafts: 3}}, ', 'drafts: Input should be a valid list'),
     (KEEP, "  keep: [{set: {'drafts[7].text': text}}, ", 'the list has 0 items, and none at 7'),
 ]  # fmt: skip
@@ -178,6 +208,26 @@ async def test_what_would_not_end_is_stopped_with_a_clear_error(old: str, new: s
             status, error = 'failed', str(stopped)
     assert time.process_time() - begun < SECONDS
     assert status == 'failed' and says in error, error
+
+
+CHAIN = "[{'id': x, 'needs': [x + 1] if x < 6999 else [], 'rank': x % 7} for x in range(7000)]"
+
+
+@pytest.mark.parametrize(
+    ('text', 'value'),
+    [
+        (f'[item.id for item in first(order({CHAIN}), 2)]', [6_999, 6_998]),
+        ("[item.id for item in first(order([{'id': x, 'rank': x % 3} for x in range(7000)], 'id', 'needs', "
+         "'rank'), 3)]", [0, 3, 6]),
+        ('index([[x] for x in range(4500)], [[y] for y in range(4500)])', None),
+        ('count([[x] for x in range(4500)], [[y] for y in range(4500)])', 0),
+    ],
+)  # fmt: skip
+def test_long_lists_are_ordered_and_searched_quickly(text: str, value: Any) -> None:
+    begun = time.process_time()
+    part = parse_expression(text, ()).part
+    assert compute(part, Evaluation(Values({}), {}, MAX_STEPS, MAX_ITEMS)) == value
+    assert time.process_time() - begun < SECONDS
 
 
 async def test_automatic_edges_in_a_circle_end_the_run() -> None:

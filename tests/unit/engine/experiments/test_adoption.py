@@ -90,7 +90,8 @@ async def test_a_variant_becomes_a_version_that_says_what_was_run(conductor: Loc
     }
 
     await experiments.reset_default('team', version=default.version)
-    assert (await conductor.charts.get('team')).text == TEAM and not await experiments.defaults()
+    assert (await conductor.charts.get('team')).text == TEAM
+    assert [item.current for item in await experiments.defaults()] == [False], 'the link stays'
     assert [version.current for version in await conductor.charts.versions('team')] == [False, True]
 
 
@@ -170,3 +171,13 @@ async def test_a_pattern_in_python_or_a_broken_chart_is_no_version(
     await conductor.charts.list()
     plan = await conductor.experiments.adoption(two, 'strict')
     assert plan.problems == {'pattern': 'the file of team has mistakes: mend it first'}
+
+
+async def test_what_a_variant_takes_back_is_what_the_chart_says_already(conductor: LocalConductor) -> None:
+    plain = Variant(
+        name='plain',
+        change={'instructions': {'critic': None}, 'tools': {'writer': None}, 'parameters': {'rounds': 3}},
+    )
+    one = await over(conductor, plain, instructions={'critic': 'Be kind.'}, tools={'writer': ()})
+    plan = await conductor.experiments.adoption(one, 'plain')
+    assert (plan.problems, 'You judge.' in plan.after, 'default: 3' in plan.after) == ({}, True, True)

@@ -133,9 +133,11 @@ async def test_an_experiment_under_way_is_cancelled_elsewhere_and_never_started(
     # Where it comes from, it is further by now: it stays as it is.
     await source.experiments.resume(started.id)
     done = await until_over(source, started.id)
+    total = (await source.runs()).total
     assert await take(source, bundle) == [
         ('dataset', done.dataset, 'known'), ('experiment', done.id, 'known'),
     ]  # fmt: skip
+    assert (await source.runs()).total == total
     # What came later does not overwrite what came first.
     (_, (_, renamed, outcome)) = await take(target, await whole(source, done.id))
     assert outcome == 'renamed' and (await target.experiments.get(started.id)).state == 'cancelled'

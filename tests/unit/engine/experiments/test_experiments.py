@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from engine import Budget, EngineError, EventRefused, InvalidInput, LocalConductor
+from engine.agents.chart import agent
 from engine.errors import JournalUnavailable
 from engine.journal import MemoryJournal
 from engine.operations.experiments.datasets import Case
 from engine.operations.experiments.planning import change_between, launch_of
 from engine.operations.experiments.records import Experiment, ScorerSpec, UnknownExperiment, Variant
 from engine.records import Launch, RunId, RunQuery, Status
+from engine.workspace import read_given_files
 from tests.support.charts.echo import Echo
-from tests.support.harness import HastyClock, turns, until
+from tests.support.harness import HastyClock, Lone, turns, until
 
 CASES = [Case(id=f'case {n}', parameters={'answer': f'{n} loaves'}, expectation=str(n)) for n in range(8)]
 TASK = 'Compare tea and coffee'
@@ -27,6 +30,12 @@ VARIANTS = (
     Variant(name='wrong', change={'parameters': {'answer': 'none'}}),
     Variant(name='around', change={'parameters': {'detour': True}}),
 )
+
+
+class Reader(Lone):
+    """One agent that reads files."""
+
+    states = (agent('working', prompt='ask', tools=('read_file',)), *Lone.states[1:])
 
 
 @pytest.fixture
@@ -117,6 +126,7 @@ async def test_an_estimate_has_the_medians_of_earlier_runs_and_counts_judges(
         ({'base': Launch(pattern='echo', title='mine')}, 'base.title'),
         ({'scorers': (ScorerSpec(name='a', kind='b'),)}, 'scorers.0.kind'),
         ({'budget': Budget(tokens=-1)}, 'budget.tokens'),
+        ({'repeats': 1_000}, 'repeats'),
         ({'base': Launch(pattern='echo', parameters={'task': 3})}, 'cases.case 0.task'),
     ],
 )
@@ -152,6 +162,42 @@ async def test_only_what_has_changed_is_run_again(conductor: LocalConductor) -> 
     assert all(cell.scores['right'].value is not None for cell in second.cells)
 
 
+async def test_files_of_cases_are_laid_over_those_of_the_base_and_decide_what_is_run_again(
+    conductor: LocalConductor,
+) -> None:
+    conductor.catalog.add(Reader)
+    shared = {'a.txt': 'base', 'b.txt': 'base', 'c.txt': 'base'}
+    cases = [Case(id=name, files={'b.txt': name, 'c.txt': name}) for name in ('one', 'two')]
+    variants = (Variant(name='as it is'), Variant(name='other', change={'files': {'c.txt': 'variant'}}))
+    plan = experiment(
+        dataset='files',
+        base=Launch(pattern='reader', files=shared),
+        variants=variants,
+        scorers=(ScorerSpec(name='done', kind='status'),),
+    )
+    await conductor.datasets.save('files', cases)
+    first = await conductor.experiment(plan)
+    given = {}
+    for cell in first.cells:
+        info = await conductor.info(cell.run)
+        given[cell.case, cell.variant] = [*(await read_given_files(conductor.workspaces, info)).values()]
+    assert given == {
+        ('one', 'as it is'): ['base', 'one', 'one'],
+        ('one', 'other'): ['base', 'one', 'variant'],
+        ('two', 'as it is'): ['base', 'two', 'two'],
+        ('two', 'other'): ['base', 'two', 'variant'],
+    }
+    await conductor.datasets.save('files', [cases[0], replace(cases[1], files={'b.txt': 'new'})])
+    again = await conductor.experiments.plan(replace(plan, after=first.experiment.id))
+    assert (again.runs, again.reused) == (2, 2)
+    changed = replace(plan, after=first.experiment.id, base=Launch(pattern='reader', files={'a.txt': 'new'}))
+    assert (await conductor.experiments.plan(changed)).changed['other'] == ('cases', 'files')
+    clash = [Case(id='one', files={'A.txt': ''})]
+    await conductor.datasets.save('files', clash)
+    with pytest.raises(InvalidInput, match=r"cases\.one\.files\.A\.txt: differs from 'a\.txt'"):
+        await conductor.experiments.plan(plan)
+
+
 async def test_runs_are_scored_again_by_other_scorers_and_none_is_made(conductor: LocalConductor) -> None:
     first = await conductor.experiment(experiment())
     length = ScorerSpec(name='long', kind='regex', settings={'pattern': '.{8}'})
@@ -162,6 +208,8 @@ async def test_runs_are_scored_again_by_other_scorers_and_none_is_made(conductor
     assert (await conductor.runs()).total == 24
     since = await conductor.experiments.cells(first.experiment.id, page.cursor)
     assert since.cells == () and since.cursor == page.cursor and since.planned == 24
+    one = await conductor.experiments.cells(first.experiment.id, case=page.cells[0].case)
+    assert one.cells == tuple(cell for cell in page.cells if cell.case == page.cells[0].case)
 
 
 async def test_runs_are_scored_again_though_their_experiment_is_just_being_left(
@@ -273,13 +321,13 @@ async def test_another_process_goes_on_once_the_first_is_dead_and_makes_no_run_t
         conductor.catalog.add(Echo)
     await one.datasets.save('loaves', CASES)
     started = await one.experiments.add(experiment(at_once=1))
-    await two.experiments._drivers.adopt(started)
+    await two.experiments._drivers.adopt(started.id)
     assert not two.experiments._drivers.active
     await until(lambda: len(journal._infos) > 2)
     for task in one.experiments._drivers.active.values():
         task.cancel()  # as if it was killed: no lease is given back
     alive['one'] = False
-    await two.experiments._drivers.adopt(started)
+    await two.experiments._drivers.adopt(started.id)
     done = await over(two, started.id)
     assert done.state == 'done' and (await two.runs()).total == 24
     await two.close()

@@ -231,6 +231,8 @@ async def test_an_imported_unfinished_run_is_closed_and_can_be_forked(
     assert not destination.can_control(run)
     [imported] = await destination.import_bundle(io.BytesIO(bundle))
     assert imported.outcome == 'known'
+    [imported] = await source.import_bundle(io.BytesIO(bundle))
+    assert (imported.outcome, imported.closed) == ('known', False), 'it is further here'
     fork = await destination.fork(run, seq)
     assert (await to_the_end(destination, fork)).status is Status.DONE
 

@@ -1,6 +1,8 @@
 """Experiments in tables, words and pictures."""
 
+import re
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -77,6 +79,10 @@ def test_filters_tell_failed_runs_and_unscored_ones_from_low_scores(table: CellT
     assert table.order(show='unscored') == ['unread']
     assert table.order(show='worse') == table.order(show='differ') == ['lost']
     assert table.order(text='LIK') == ['alike']
+    table.places = {'unread': 0, 'broken': 1, 'lost': 2}
+    assert table.order() == ['unread', 'broken', 'lost', 'alike'], (
+        'as in the dataset; what is unknown is last'
+    )
 
 
 def test_a_row_has_the_score_its_gain_and_what_is_no_score(table: CellTable) -> None:
@@ -185,6 +191,35 @@ def test_the_front_has_what_no_other_beats_and_its_picture_names_all() -> None:
         unit='cost',
     )
     assert '&lt;dear&gt;' in drawn and '<dear>' not in drawn and drawn.count('dot best') == 2
+
+
+def test_names_of_points_in_one_place_cover_neither_each_other_nor_a_point() -> None:
+    names = ['as it is', 'a name of a variant that is much too long for a picture', 'stricter', 'strictest']
+    points = [
+        Point(name=name, score=0.1, spent=1000 + 9 * at, is_on_front=False) for at, name in enumerate(names)
+    ]
+    drawn = pareto(
+        [*points, Point(name='x', score=0.9, spent=2000, is_on_front=True)], measure='right', unit='tokens'
+    )
+    texts = re.findall(
+        r'class="name" x="([\d.]+)" y="([\d.]+)" text-anchor="(\w+)">(?:<title>.*?</title>)?(.*?)<', drawn
+    )
+    assert texts[1][3] == 'a name of a variant that is muc…'
+    dots = [(float(x), float(y)) for x, y in re.findall(r'cx="([\d.]+)" cy="([\d.]+)"', drawn)]
+    boxes = [(x - 5, y - 5, x + 5, y + 5) for x, y in dots]
+    for x, y, anchor, text in texts:
+        left = float(x) - (6 * len(text) if anchor == 'end' else 0)
+        boxes.append((left, float(y) - 12, left + 6 * len(text), float(y)))
+    covered = [
+        (one, other)
+        for one, other in product(boxes[len(dots) :], boxes)
+        if one is not other
+        and one[0] < other[2]
+        and other[0] < one[2]
+        and one[1] < other[3]
+        and other[1] < one[3]
+    ]
+    assert covered == []
 
 
 def use(variant: str, runs: int, times: float) -> PlaceUse:

@@ -23,6 +23,8 @@ class EndedExperiments:
         self._open: set[str] = set()
         self._settled: set[str] = set()
         """Those near the newest of whose end everybody has been notified."""
+        self._failed: set[str] = set()
+        """Those of whose failure everybody has been notified: they can be resumed."""
 
     async def find(self) -> list[Experiment]:
         """Return the experiments that are over and not settled; the first look reads all there are."""
@@ -37,12 +39,20 @@ class EndedExperiments:
         self._newest = recent[0].created if recent else self._newest
         self._settled &= {item.id for item in recent}
         self._open = set(known)
-        return [item for item in known.values() if item.is_over]
+        self._failed &= self._open
+        return [
+            item
+            for item in known.values()
+            if item.is_over and not (item.state == 'failed' and item.id in self._failed)
+        ]
 
-    def settle(self, experiment: str) -> None:
-        """Do not return it again."""
-        self._open.discard(experiment)
-        self._settled.add(experiment)
+    def settle(self, experiment: Experiment) -> None:
+        """Do not return it again; one that failed only if it ends otherwise."""
+        if experiment.state == 'failed':
+            self._failed.add(experiment.id)
+            return
+        self._open.discard(experiment.id)
+        self._settled.add(experiment.id)
 
 
 class UnstartedTicks:

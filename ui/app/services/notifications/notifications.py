@@ -184,14 +184,18 @@ class Notifications:
         for experiment in await self._ended.find() if active else ():
             if any(destination.created <= experiment.ended for destination in active):
                 make = partial(self._experiment_messages, experiment, active)
-                stored += await self._add_once(experiment.id, make)
-            self._ended.settle(experiment.id)
+                # One that failed can be resumed, and ends then.
+                failed = 'failed ' if experiment.state == 'failed' else ''
+                stored += await self._add_once(f'{failed}{experiment.id}', make)
+            self._ended.settle(experiment)
         return stored
 
     async def process_schedules(self) -> int:
         """Store and send the messages for due times that started nothing; return the number of messages."""
         active = [destination for destination in await self.destinations.list() if not destination.paused]
         stored = 0
+        if not active:
+            return 0
         async for schedule, tick in self._unstarted.find():
             make = partial(self._schedule_messages, schedule, tick, active)
             stored += await self._add_once(f'tick {tick.id}', make)
@@ -288,7 +292,11 @@ class Notifications:
         notices = await find_experiment_notices(self._conductor, experiment)
         return [
             self._message(
-                destination, NO_RUN, experiment.name, notice, salt=f'{experiment.id} {notice.event}'
+                destination,
+                NO_RUN,
+                experiment.name,
+                notice,
+                salt=f'{experiment.id} {notice.event} {experiment.state == "failed"}',
             )
             for destination in listeners
             for notice in notices

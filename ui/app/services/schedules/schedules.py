@@ -15,7 +15,7 @@ from engine import InvalidInput, LocalConductor
 from engine.errors import EngineError, EntryChanged, JournalError, UnknownPattern
 from engine.journal import Columns, Store
 from engine.operations.experiments import Experiment, UnknownDataset, launch_of
-from engine.records import Launch
+from engine.records import Launch, check_files
 from engine.runtime import ACTOR, acting_as
 from ui.app.services.schedules.records import Schedule, Tick, UnknownSchedule
 from ui.app.services.schedules.ticks import DATASET_GONE, Source, Started, Ticks, new_tick
@@ -475,6 +475,10 @@ def check_action(
     conductor: LocalConductor, action: Launch, *, mapped: tuple[str, ...] = ()
 ) -> dict[str, str]:
     """Return the problems of an action by field; the parameters `mapped` are supplied later."""
+    try:
+        check_files(action.files, 'action.files')
+    except InvalidInput as error:
+        return error.problems
     try:
         pattern = conductor.catalog.pattern(action.pattern)
         if not mapped:

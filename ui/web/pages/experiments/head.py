@@ -70,7 +70,7 @@ class ExperimentHead:
         experiments, id = self._backend().experiments, self._experiment.id
         if self._experiment.state == 'running':
             self._draw_action('Pause', 'pause', 'pause', lambda: experiments.pause(id))
-        if self._experiment.state == 'paused':
+        if self._experiment.state in ('paused', 'failed'):
             self._draw_action('Resume', 'play_arrow', 'resume', lambda: experiments.resume(id), 'primary')
         if has_people(self._experiment):
             text_link(f'/experiments/{id}/mark', 'Mark answers', 'btn', icon='edit_note')

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
+from contextlib import suppress
 
 from nicegui import ui
 
@@ -39,8 +41,9 @@ class ExperimentScreen:
             experiment.repeats,
         )
         self._answer: Answer | None = None
-        self._answered_for, self._next_answer = -1.0, 0.0
-        self._busy = False
+        self._answered_for: tuple[float, str] | None = None
+        self._next_answer = 0.0
+        self._busy = self._is_answering = False
         self._head = ExperimentHead(backend, experiment, on_change=self.refresh)
         self._problem = CachedElement('ghost')
         self._progress = Progress()
@@ -60,6 +63,9 @@ class ExperimentScreen:
 
     async def load(self) -> None:
         """Read the runs there are, and follow the others."""
+        with suppress(EngineError):  # its dataset may have been removed
+            cases = await self._backend().datasets.cases(self._experiment.dataset, self._experiment.version)
+            self._table.places = {case.id: place for place, case in enumerate(cases)}
         await self.refresh()
         with self._panel:
             ui.timer(POLL_SECONDS, self.refresh, immediate=False)
@@ -71,8 +77,8 @@ class ExperimentScreen:
         self._busy = True
         try:
             experiments = self._backend().experiments
-            self._experiment = await experiments.get(self._experiment.id)
-            page = await experiments.cells(self._experiment.id, self._table.cursor)
+            experiment = await experiments.get(self._experiment.id)
+            page = await experiments.cells(experiment.id, self._table.cursor)
         except EngineError as error:
             self._show_problem(f'The experiment cannot be read: {error}. Retrying every second.')
             return
@@ -80,25 +86,37 @@ class ExperimentScreen:
             self._busy = False
         if self._panel.is_deleted:
             return
+        if experiment.scorers != self._experiment.scorers:
+            ui.navigate.reload()  # it is scored by others, which all tabs name
+            return
+        self._experiment = experiment
         self._show_problem('')
         changed = self._table.add(page.cells)
         self._head.show(self._experiment)
         self._progress.show(self._experiment, self._table, page.planned)
         self._cases.show(self._experiment, changed)
-        if self._table.cursor != self._answered_for and time.monotonic() >= self._next_answer:
-            self._answered_for, self._next_answer = self._table.cursor, float('inf')
+        stands = (self._table.cursor, experiment.state)  # an answer of a part is another once it is over
+        is_due = experiment.is_over or time.monotonic() >= self._next_answer
+        if stands != self._answered_for and is_due and not self._is_answering:
+            self._answered_for, self._is_answering = stands, True
             create_page_task(self._panel, self._find_answer(), 'answer of an experiment')
 
     async def _find_answer(self) -> None:
-        begun = time.monotonic()
+        begun, self._next_answer = time.monotonic(), math.inf
+        try:
+            await self._show_answer()
+        finally:  # what the open tab reads counts, too
+            self._next_answer = time.monotonic() + ANSWER_REST * (time.monotonic() - begun)
+
+    async def _show_answer(self) -> None:
         try:
             self._answer = await self._backend().experiments.answer(self._experiment.id)
         except EngineError as error:
             self._show_problem(f'The answer cannot be worked out: {error}. Retrying.')
-            self._answered_for = -1.0
+            self._answered_for = None
             return
         finally:
-            self._next_answer = time.monotonic() + ANSWER_REST * (time.monotonic() - begun)
+            self._is_answering = False
         defaults = await self._defaults()
         if not self._panel.is_deleted:
             self._verdict.show(self._experiment, self._answer, defaults)

@@ -39,7 +39,7 @@ def register(backend: Backend) -> None:
     @serve_page('/', 'Home')
     async def home() -> None:
         attention = attentions()
-        await backend().charts.list()  # Notices files that were edited elsewhere.
+        await backend().catalog.refresh()
         with frame(here='/'):
             has_runs = await _has_any_runs(backend)
             if has_runs:

@@ -36,6 +36,7 @@ def register(backend: Backend) -> None:
         try:
             info = await conductor.info(RunId(run))
             shape = await conductor.shape(info.id)
+            await conductor.catalog.compile(info.pattern, info.version)
             step = _step(info.id, at, info.seq)
         except UnknownStep as error:
             errors.unknown_step(info, error)

@@ -72,6 +72,10 @@ class StarterList(ResourceList[T]):
     def describe(self, item: T) -> None:
         """Draw when it starts runs."""
 
+    def problem(self, item: T) -> str:
+        """Return why it could start nothing now, which is shown already; '' if it could."""
+        return ''
+
     def starts(self, item: T) -> str:
         """Return what it starts, in words."""
         pattern = self.backend().catalog.patterns.get(item.pattern)
@@ -105,7 +109,7 @@ class StarterList(ResourceList[T]):
                     )
                 else:
                     Text('span', when, f'pill {kind}', title=title)
-        if details and details[0].reason:
+        if details and details[0].reason and details[0].reason != self.problem(item):
             Text('span', as_sentence(details[0].reason), 'muted small')
 
     @override
@@ -162,6 +166,10 @@ class ScheduleList(StarterList[Schedule]):
     @override
     def starts(self, item: Schedule) -> str:
         return f'Experiment: {item.experiment.name}' if item.experiment else super().starts(item)
+
+    @override
+    def problem(self, item: Schedule) -> str:
+        return item.problem
 
     @override
     def make(self, values: dict[str, Any]) -> Schedule:

@@ -152,7 +152,7 @@ class RequestList:
 
     def show(self) -> None:
         """Redraw the requests that changed."""
-        waiting = [*self._attention.requests, *self._attention.unmarked]
+        waiting: list[Request | Unmarked] = [*self._attention.requests, *self._attention.unmarked]
         if waiting == self._shown:
             return
         self._shown = waiting

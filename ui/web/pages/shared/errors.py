@@ -73,9 +73,11 @@ def unknown_pattern(backend: Backend, name: str) -> None:
 
 async def find_pattern(backend: Backend, name: str, version: str = '') -> type[Pattern] | None:
     """Return a pattern, or that version of it; draw the page that says why if it is not there."""
-    await backend().charts.list()  # Notices files that were edited elsewhere.
+    catalog = backend().catalog
+    await catalog.refresh()
+    await catalog.compile(name, version)
     try:
-        return backend().catalog.pattern(name, version)
+        return catalog.pattern(name, version)
     except UnknownVersion as error:
         _no_pattern(str(error), 'This version is not here')
     except UnknownPattern:

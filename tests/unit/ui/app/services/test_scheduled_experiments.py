@@ -14,7 +14,7 @@ from engine.host.clock import settle
 from engine.journal import Entry, EntryQuery
 from engine.operations.experiments import Case, Experiment, ScorerSpec, Variant
 from engine.operations.experiments.store import ExperimentStore
-from engine.records import Launch
+from engine.records import Launch, RunId
 from tests.support.charts.echo import Echo
 from tests.support.harness import HastyClock
 from tests.unit.ui.app.services.test_notifications import Receiver, hook, send_all
@@ -100,6 +100,26 @@ async def test_the_end_of_an_experiment_and_its_regression_are_notified_once(
     assert [event for event, _ in sent] == [*['experiment.done'] * 3, 'experiment.regressed']
     assert sent[-1][1]['text'].startswith('“as it is” is worse than last time by 1')
     assert sent[-1][1]['url'] == f'https://us.example/experiments/{sent[-2][1]["experiment"]}'
+
+
+async def test_an_experiment_that_failed_is_notified_of_again_when_it_ends(conductor: LocalConductor) -> None:
+    receiver = Receiver()
+    notifications = receiver.notifications(conductor)
+    await notifications.destinations.add(hook(events=('experiment.done',)))
+    pattern = conductor.catalog.patterns.pop('echo')
+    dataset = await conductor.datasets.get('loaves')
+    lost = replace(LOAVES, id='lost', dataset=dataset.id, digest='d', ended=conductor.clock.now())
+    await conductor.experiments._store.experiments.write([replace(lost, state='failed', reason='no pattern')])
+    for _ in range(2):
+        await notifications.process_experiments()
+    conductor.catalog.add(pattern)
+    await conductor.experiments.resume('lost')
+    await is_over(conductor, Tick(id='t', source='s', due=0.0, state='started', run=RunId('lost')))
+    for _ in range(2):
+        await notifications.process_experiments()
+    await send_all(notifications)
+    texts = [payload['data']['text'] for payload in receiver.accepted]
+    assert len(texts) == 2 and texts[0] == 'Failed: no pattern' and 'as it is' in texts[1]
 
 
 async def test_a_mean_below_what_the_experiment_demands_is_a_regression(conductor: LocalConductor) -> None:

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from engine import EngineError
-from engine.operations.experiments import AdoptionKind, AdoptionPlan, Experiment, LaunchDefault, Variant
+from engine.operations.experiments import (
+    AdoptionKind,
+    AdoptionPlan,
+    Experiment,
+    LaunchDefault,
+    Variant,
+    quoted,
+)
 from ui.app.backend import Backend
 from ui.formatting.experiments.adoption import adoption_difference
 from ui.formatting.experiments.words import variant_words
@@ -40,7 +47,9 @@ async def take_back(backend: Backend, default: LaunchDefault) -> bool:
     text = 'The launch form then starts from the own defaults of the pattern again.'
     if default.version:
         text = f'The version of the chart {default.pattern} before it is then current again; both are kept.'
-    if not await confirm(f'Undo that {default.variant} is the default?', text, yes='Undo', no='Cancel'):
+    if not await confirm(
+        f'Undo that {quoted(default.variant)} is the default?', text, yes='Undo', no='Cancel'
+    ):
         return False
     try:
         await backend().experiments.reset_default(default.pattern, version=default.version)
@@ -52,7 +61,7 @@ async def take_back(backend: Backend, default: LaunchDefault) -> bool:
 
 async def _ask(variant: Variant, plan: AdoptionPlan) -> AdoptionKind | None:
     """Show what would change, and return how the variant is to be the default; None not at all."""
-    with dialog_frame(f'Make {variant.name} the default?', 'wide') as dialog:
+    with dialog_frame(f'Make {quoted(variant.name)} the default?', 'wide') as dialog:
         Text('p', f'It differs by: {variant_words(variant)}.', dir='auto')
         with Box('adopt-choice', 'section', aria_label='Version of the chart'):
             _draw_version(plan)
@@ -90,6 +99,5 @@ def _draw_version(plan: AdoptionPlan) -> None:
             Text('span', 'It is then current again, for all runs that start from then on. ')
             text_link(difference_path(plan.pattern, plan.base, plan.restores), 'Difference on the diagram')
     else:
-        words = f'All runs that start from then on have it. Its note: “{plan.note}”, with a link.'
-        Text('p', words, dir='auto')
+        Text('p', 'All runs that start from then on have it. Its note names the experiment, and links to it.')
     Code().show(diff_rows('\n'.join(adoption_difference(plan))), f'What changes in {plan.pattern}')

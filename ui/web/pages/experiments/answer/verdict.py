@@ -30,7 +30,7 @@ from ui.web.routing import chart_path
 
 STANDINGS: Mapping[str, tuple[str, str, str]] = {
     'better': ('Better', 'done', 'up'),
-    'worse': ('Worse', 'failed', 'down'),
+    'worse': ('Worse', 'cancelled', 'down'),
     'unclear': ('No clear difference', 'cancelled', ''),
     'open': ('Not known yet', 'cancelled', ''),
     'nothing': ('Nothing to compare', 'cancelled', ''),
@@ -68,25 +68,32 @@ class Verdict:
             default=1.0,
         )
         with self._card:
-            Text('p', first_sentence(answer.text), 'verdict-words', dir='auto')
+            words = first_sentence(answer.text) if comparisons else _alone(answer.variants[0])
+            Text('p', words, 'verdict-words', dir='auto')
             with Box('verdict-lines'):
                 for variant, summary in zip(experiment.variants, answer.variants, strict=True):
                     with Box('verdict-line'):
-                        self._draw_line(variant, summary, comparisons.get(variant.name), reach)
                         item = comparisons.get(variant.name)
+                        self._draw_line(variant, summary, item, reach if comparisons else None)
                         may_adopt = experiment.is_over and item and item.standing not in ('worse', 'nothing')
                         self._draw_default(variant, defaults.get(variant.name), may_adopt=bool(may_adopt))
 
     def _draw_line(
-        self, variant: Variant, summary: VariantSummary, item: VariantComparison | None, reach: float
+        self,
+        variant: Variant,
+        summary: VariantSummary,
+        item: VariantComparison | None,
+        reach: float | None,
     ) -> None:
+        """Draw all but its last cell; `reach` is the value at the ends of intervals, None without others."""
         mean = summary.scores[0].mean
         with Box('verdict-name'):
             Text('b', variant.name, dir='auto')
             Text('span', variant_words(variant), 'muted small', dir='auto')
         Text('span', '–' if mean is None else figure(mean), 'verdict-score num', title='Mean score')
-        if item is None:
-            Text('span', 'What the others are compared with', 'verdict-base muted small')
+        if item is None or reach is None:
+            text = 'The only variant' if reach is None else 'What the others are compared with'
+            Text('span', text, 'verdict-base muted small')
             return
         word, kind, tone = STANDINGS[item.standing]
         if item.difference is None or item.low is None or item.high is None:
@@ -116,6 +123,14 @@ class Verdict:
             elif may_adopt and variant.change.keys() - {'stubs'} and is_permitted('experiments.adopt'):
                 adopt = button('Make default', kind='small', aria_label=f'Make default: {variant.name}')
                 adopt.on('click', lambda: self._on_adopt(variant))
+
+
+def _alone(summary: VariantSummary) -> str:
+    """Return what there is to say of the only variant."""
+    main = summary.scores[0]
+    if main.mean is None:
+        return 'No run has been scored.'
+    return f'{summary.variant}: {main.measure} {figure(main.mean)} on {count(main.cases, "case")}.'
 
 
 def _bounds(difference: float, low: float, high: float) -> str:

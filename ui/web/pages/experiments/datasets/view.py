@@ -162,7 +162,7 @@ class DatasetView:
 
     async def _edit(self, case: Case | None) -> None:
         taken = {item.id for item in self._cases if item is not case}
-        edited = await edit_case(case, taken)
+        edited = await edit_case(self._backend, case, taken)
         if edited is None or edited == case:
             return
         if case is None:
@@ -206,4 +206,5 @@ class DatasetView:
 
 def _searched(case: Case) -> str:
     values = short_json(dict(case.parameters), 2_000)
-    return f'{case.id} {values} {short_json(case.expectation, 500)} {" ".join(case.tags)}'.casefold()
+    expected, more = short_json(case.expectation, 500), ' '.join([*case.files, *case.tags])
+    return f'{case.id} {values} {expected} {more}'.casefold()

@@ -60,17 +60,17 @@ class DatasetChoice:
     @property
     def dataset(self) -> str:
         """The id of the dataset; '' while none is chosen."""
-        return self._dataset.value
+        return str(self._dataset.value)
 
     @property
     def version(self) -> str:
         """The id of its version; '' is the newest."""
-        return self._version.value
+        return str(self._version.value)
 
     @property
     def split(self) -> str:
         """The split; '' is all cases."""
-        return self._split.value
+        return str(self._split.value)
 
     @property
     def cases(self) -> list[Case]:

@@ -35,7 +35,7 @@ HEADS: Final = {
     ),
 }
 """The fields of a launch that are given by role, with their titles and what they do."""
-AgentValues = dict[str, dict[str, Any]]
+AgentValues = dict[str, Any]
 """Fields of a launch, and in each what is given by role."""
 
 

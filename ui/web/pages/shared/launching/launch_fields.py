@@ -10,7 +10,8 @@ from pydantic import BaseModel
 
 from engine import EngineError, Pattern
 from engine.agents import agents_of
-from engine.records import Launch, Shape
+from engine.records import Launch, RunInfo, Shape
+from engine.runtime import folders_of_files
 from ui.app.backend import Backend
 from ui.web.components.forms.form import Form
 from ui.web.components.forms.narrow_model import narrow_model
@@ -19,6 +20,7 @@ from ui.web.components.widgets import Box
 from ui.web.pages.shared.launching.agent_fields import HEADS, AgentFields, AgentValues
 from ui.web.pages.shared.launching.budget_limits import BudgetLimits, budget_values
 from ui.web.pages.shared.launching.efforts import Efforts
+from ui.web.pages.shared.launching.files_field import FilesField
 from ui.web.pages.shared.launching.models import Models
 
 FOR_TRIALS = frozenset({'launch.stubs', 'launch.version'})
@@ -55,6 +57,7 @@ class LaunchFields:
         for name, why in pattern.unavailable().items():
             if name in self.parameters.controls:
                 self.parameters.controls[name].restrict_to_default(why)
+        self.files = FilesField(backend, on_change=on_change)
         with Box() as self.roles:
             self.models = Models(backend().catalog.registry, on_change=on_models_change or on_change)
             self.efforts = Efforts(on_change=on_change)
@@ -70,6 +73,7 @@ class LaunchFields:
         """The content of all fields, valid or not."""
         return {
             'form': self.parameters.raw,
+            'files': self.files.raw,
             'models': self.models.raw,
             'effort': self.efforts.chosen,
             'agents': self.agents.raw,
@@ -83,6 +87,8 @@ class LaunchFields:
         self.update_shape()  # models and efforts have a field for each role
         self.options.fill(raw.get('options', {}))
         self.limits.fill(raw.get('budget', {}))
+        if 'files' in raw:  # Otherwise those of a default stay.
+            self.files.fill(raw['files'])
         self.models.fill(raw.get('models', {}))
         self.efforts.fill(raw.get('effort', {}))
         self.agents.fill(raw.get('agents', {}))
@@ -93,19 +99,31 @@ class LaunchFields:
         self.update_shape()
         self.options.set_values({name: getattr(launch, name) for name in self.options.controls})
         self.limits.set_values(budget_values(launch.budget))
+        self.files.set_files(launch.files)
         self.models.fill_from_run(launch.models)
         self.efforts.fill(launch.effort)
         self.agents.set_launch(launch)
+
+    def set_run(self, info: RunInfo, *, named: bool = True) -> None:
+        """Show what a run was started with; its title and tags only if `named`."""
+        launch = Launch.of(info)
+        self.set_launch(launch if named else replace(launch, title='', tags=()))
+        self.files.read_from(info)
 
     def update_shape(self) -> None:
         """Follow the parameters: draw a field for each role of the chart that they make."""
         parsed, _ = self.parameters.parse()
         try:
             values = parsed.model_dump(mode='json') if parsed else None
-            shape = self._backend().catalog.draw(self._pattern.name, values, self._pattern.version)
+            catalog = self._backend().catalog
+            shape = catalog.draw(self._pattern.name, values, self._pattern.version)
             agents = agents_of(self._pattern, values)
+            given = (self.agents.parse() or {}).get('tools', {})
+            workflow = self._pattern.sample(values)
+            folders = folders_of_files(workflow, catalog.tools, models=self.models.chosen, tools=given)
         except EngineError:
             return
+        self.files.show_use(bool(folders))
         if shape == self.shape or (parsed is None and self.shape is not None):
             return
         self.shape = shape
@@ -125,6 +143,8 @@ class LaunchFields:
         agents: AgentValues | None = {}
         if models:
             agents = self.agents.read() if self.models.check() & self.efforts.check() else None
+        if not self.files.check():
+            parameters = None
         plain = Launch(pattern=self._pattern.name)
         launch = self._make(parameters, limits, options, base or plain, models=models)
         if launch is None or agents is None:
@@ -154,6 +174,7 @@ class LaunchFields:
         return replace(
             base.change(options.model_dump()),
             parameters=parameters.model_dump(mode='json'),
+            files=self.files.chosen,
             models=self.models.chosen if models else {},
             effort=self.efforts.chosen if models else {},
             budget=limits.budget,
@@ -161,7 +182,8 @@ class LaunchFields:
 
     def show_problems(self, problems: Mapping[str, str]) -> None:
         """Show each problem at its field: `models.judge`, `budget.tokens`, or a parameter's own name."""
-        parts: dict[str, Models | Efforts | Form] = {
+        parts: dict[str, Models | Efforts | Form | FilesField] = {
+            'files': self.files,
             'models': self.models,
             'effort': self.efforts,
             'budget': self.limits,
@@ -170,10 +192,12 @@ class LaunchFields:
         by_role: dict[str, str] = {}
         for name, problem in problems.items():
             part, _, field = name.partition('.')
+            is_own = name in self.parameters.controls  # A pattern may have a parameter `files`.
+            known = part in parts and not is_own
             if part in HEADS and field:
                 by_role[name] = problem
             else:
-                by_part[part if part in parts else ''][field if part in parts else name] = problem
+                by_part[part if known else ''][field if known else name] = problem
         self.agents.show_problems(by_role)
         for part, shown in parts.items():
             shown.show_problems(by_part[part])
@@ -182,5 +206,13 @@ class LaunchFields:
 
     def focus_problem(self) -> None:
         """Focus the first field with a problem."""
-        for part in (self.options, self.limits, self.agents, self.efforts, self.models, self.parameters):
+        for part in (
+            self.options,
+            self.limits,
+            self.agents,
+            self.efforts,
+            self.models,
+            self.files,
+            self.parameters,
+        ):
             part.focus_problem()  # in reverse order: the first problem on the page keeps the focus

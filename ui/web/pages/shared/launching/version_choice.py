@@ -31,17 +31,16 @@ class VersionChoice:
     @property
     def value(self) -> str:
         """The version that is chosen; '' is the current one at the time of a run."""
-        return self._select.value
+        return str(self._select.value)
 
     def show(self, pattern: str, version: str) -> None:
         """Offer the versions of a pattern, and choose one."""
         self._pattern = pattern
-        catalog = self._backend().catalog
-        versions = catalog.charts.kept().get(pattern, ()) if catalog.charts else ()
-        names = {each: version_name(catalog, pattern, each) for each in versions}
-        self._offer({**names, version: names.get(version, version)} if version else names, version)
-        if versions:
-            create_page_task(self._box, self._find_dates(pattern), 'dates of versions')
+        self._offer(
+            {version: version_name(self._backend().catalog, pattern, version)} if version else {}, version
+        )
+        if pattern:
+            create_page_task(self._box, self._find_versions(pattern), 'versions of a pattern')
 
     def _offer(self, names: dict[str, str], version: str) -> None:
         self._is_quiet = True
@@ -50,12 +49,12 @@ class VersionChoice:
         self._is_quiet = False
         self._box.set_visibility(len(names) > 1 or bool(version))
 
-    async def _find_dates(self, pattern: str) -> None:
-        """Say when each version was saved, and what its author noted."""
+    async def _find_versions(self, pattern: str) -> None:
+        """Offer the versions, each with the time when it was saved, and what its author noted."""
         try:
             versions = await self._backend().charts.versions(pattern)
         except EngineError:
-            return  # their names will do
+            return  # It is no chart file, and has one version only.
         if pattern != self._pattern or self._box.is_deleted:
             return
         now = self._backend().clock.now()

@@ -153,9 +153,11 @@ class UnknownAgent(UnknownConnection):
 class EventRefused(EngineError):
     """The run does not accept that event at present."""
 
+    kind = 'run'
+
     def __init__(self, run: str, event: str, reason: str) -> None:
         self.run, self.event = run, event
-        super().__init__(f'run {run} does not accept {event!r} now: {reason}')
+        super().__init__(f'{self.kind} {run} does not accept {event!r} now: {reason}')
 
 
 class RunElsewhere(EventRefused):

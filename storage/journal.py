@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
 from typing_extensions import override
 
+from engine.journal.documents import Entry
 from engine.journal.protocol import Journal, WholeRun
 from engine.records import (
     Annotation,
@@ -75,8 +76,8 @@ class SqlJournal(Journal):
         await self.database.write(commands.fork(info, shape))
 
     @override
-    async def import_runs(self, runs: Sequence[WholeRun]) -> None:
-        aside = StagedRuns(runs)
+    async def import_runs(self, runs: Sequence[WholeRun], documents: Iterable[Entry] = ()) -> None:
+        aside = StagedRuns(runs, documents)
         try:
             await asyncio.to_thread(aside.fill)
             await self.database.write(aside)

@@ -24,8 +24,14 @@ class AgentInfo:
     """The JSON schema of its structured output; empty if it answers with text."""
 
 
-def agents_of(pattern: type[Pattern]) -> tuple[AgentInfo, ...]:
-    """Return a pattern's agents for default parameters, in the order of its states: one per role."""
+def agents_of(pattern: type[Pattern], parameters: Mapping[str, Any] | None = None) -> tuple[AgentInfo, ...]:
+    """Return a pattern's agents in the order of its states: one per role.
+
+    Args:
+        pattern: the pattern.
+        parameters: those that the chart depends on; others have their defaults. Raises `InvalidInput` if one
+            is wrong.
+    """
     return tuple(
         AgentInfo(
             path=path,
@@ -34,7 +40,7 @@ def agents_of(pattern: type[Pattern]) -> tuple[AgentInfo, ...]:
             tools=tuple(role.tools),
             answer=state['agent'].output.model_json_schema() if state['agent'].output else {},
         )
-        for path, _, state in walk(pattern.sample().chart_states())
+        for path, _, state in walk(pattern.sample(parameters).chart_states())
         if 'agent' in state
         for role in state['agent'].possible_roles
     )

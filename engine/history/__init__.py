@@ -2,7 +2,7 @@
 
 from engine.history.accepted_events import open_question
 from engine.history.artifacts import artifacts_of, whole_value
-from engine.history.bundle.importer import Imported
+from engine.history.bundle.documents import Imported
 from engine.history.bundle.redaction import Redaction
 from engine.history.bundle.writer import program_version
 from engine.history.changed_patterns import find_change

@@ -14,7 +14,7 @@ from engine.history.forks.fork_records import ForkOverrides
 from engine.history.forks.forks import Forks
 from engine.history.run_reader import RunReader
 from engine.records import Change, Message, RunId, RunInfo, escape_token, parent_of
-from engine.records.payloads import reply_of, snapshots_of
+from engine.records.payloads import is_given, reply_of, snapshots_of
 from engine.statechart.deliverables import Deliverables
 from engine.statechart.pattern import Pattern
 from engine.workspace.diff import FileChange, is_own_work
@@ -284,17 +284,19 @@ class RunMerging:
         """Return the first and latest snapshot of each folder, and the commit they started from."""
         folders: dict[str, tuple[str, str]] = {}
         base: dict[str, str] = {}
+        started: set[str] = set()
+        """Folders that nobody has touched since the start, when they got the files given with the run."""
         for step in await self._reader.journal.transitions(run):
             data = step.event.data
-            if step.raised or step.event.name not in ('done', 'asked'):
+            if step.raised or step.event.name not in ('start', 'done', 'asked'):
                 continue
             base = base or {str(name): str(value) for name, value in (data.get('base') or {}).items()}
             for folder, snapshot in snapshots_of(step.event).items():
-                if folder in folders:
+                if folder in folders and not (folder in started and is_given(step.event)):
                     folders[folder] = (folders[folder][0], str(snapshot))
                 else:  # If the first snapshot is already the agent's output, compare to an empty folder.
-                    is_initial = 'results' not in data and 'message' not in data and 'evidence' not in data
-                    folders[folder] = (str(snapshot) if is_initial else '', str(snapshot))
+                    folders[folder] = (str(snapshot) if is_given(step.event) else '', str(snapshot))
+                (started.add if step.event.name == 'start' else started.discard)(folder)
         return folders, base
 
 

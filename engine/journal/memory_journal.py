@@ -12,7 +12,7 @@ from typing import Any, Unpack
 from typing_extensions import override
 
 from engine.errors import JournalConflict, StaleOwner, UnknownNote, UnknownRun
-from engine.journal.documents import MemoryDocuments
+from engine.journal.documents import Entry, MemoryDocuments
 from engine.journal.memory_queries import aggregate, in_order, matches, matches_path, rank
 from engine.journal.protocol import Journal, WholeRun
 from engine.records import (
@@ -73,13 +73,14 @@ class MemoryJournal(Journal):
         self._transitions[info.id], self._snapshots[info.id] = history, snapshots
 
     @override
-    async def import_runs(self, runs: Sequence[WholeRun]) -> None:
+    async def import_runs(self, runs: Sequence[WholeRun], documents: Iterable[Entry] = ()) -> None:
         histories = [
             (run, *await asyncio.to_thread(_split_history, run.info.id, run.history)) for run in runs
         ]
         ids = [run.info.id for run in runs]
         if taken := [run for n, run in enumerate(ids) if run in self._infos or run in ids[:n]]:
             raise JournalConflict(taken[0], 0)
+        await self.documents.write(await asyncio.to_thread(list, documents))
         for run, steps, snapshots in histories:
             weight = estimate_size(steps, snapshots)
             await self.create(replace(run.info, seq=len(steps), bytes=weight), run.shape)

@@ -23,6 +23,7 @@ def matches(info: RunInfo, query: RunQuery, notes: Sequence[str]) -> bool:
         and (not query.version or info.version == query.version)
         and (not query.status or info.status in query.status)
         and (not query.tag or query.tag in info.tags)
+        and not (query.without_tag and any(tag.startswith(query.without_tag) for tag in info.tags))
         and (query.since is None or info.created >= query.since)
         and (query.until is None or info.created < query.until)
         and (not query.starred or info.starred)

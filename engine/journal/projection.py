@@ -42,6 +42,7 @@ from engine.records.document import (
 )
 from engine.records.events import DIGEST
 from engine.records.frozen import evolve
+from engine.records.payloads import snapshots_of
 from engine.records.shape import parent_of
 from engine.records.usage import SOURCES
 
@@ -105,8 +106,8 @@ class RunProjection:
             self._count(event)
         if event.name in ('failed', 'expired') and event.data.get('error'):
             self.error = str(event.data['error'])
-        if event.name in ('done', 'asked') and not transition.raised and event.data.get('snapshots'):
-            self._keep_files(event.data['snapshots'])
+        if not transition.raised and (snapshots := snapshots_of(event)):
+            self._keep_files(snapshots)
         if self._caveat_field:
             self._follow_caveat(transition)
         self.derive()
@@ -151,13 +152,12 @@ class RunProjection:
         """Return the seconds of running at `time`, if nothing happens until then."""
         return self.ran + (time - self.time if self.started and not self.paused else 0.0)
 
-    def _keep_files(self, snapshots: Any) -> None:
+    def _keep_files(self, snapshots: Mapping[str, Any]) -> None:
         # A pattern's own activity may use this name for something else.
-        if isinstance(snapshots, Mapping):
-            named = {str(agent): str(snapshot) for agent, snapshot in snapshots.items()}
-            self.files = self.files | {
-                agent: snapshot for agent, snapshot in named.items() if DIGEST.fullmatch(snapshot)
-            }
+        named = {str(agent): str(snapshot) for agent, snapshot in snapshots.items()}
+        self.files = self.files | {
+            agent: snapshot for agent, snapshot in named.items() if DIGEST.fullmatch(snapshot)
+        }
 
     def _control(self, transition: Transition) -> None:
         event = transition.event

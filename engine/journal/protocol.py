@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, Unpack
 
-from engine.journal.documents import Documents
+from engine.journal.documents import Documents, Entry
 from engine.records import (
     Annotation,
     Note,
@@ -48,11 +48,16 @@ class Journal(Protocol):
     async def fork(self, info: RunInfo, shape: Shape) -> None:
         """Store a new run whose history starts as a copy of `info.parent` up to step `info.parent_at`."""
 
-    async def import_runs(self, runs: Sequence[WholeRun]) -> None:
-        """Store whole runs, all or none; none is visible before all are stored.
+    async def import_runs(self, runs: Sequence[WholeRun], documents: Iterable[Entry] = ()) -> None:
+        """Store whole runs and entries that belong to them, all or none; none is visible before all are.
+
+        Args:
+            runs: the runs.
+            documents: the entries; iterated once, in a thread.
 
         Raises:
             JournalConflict: an id is in use, or a step is missing or duplicated; nothing was written.
+            EntryChanged: an entry's stored version is not the given one; nothing was written.
         """
 
     async def claim(self, run: RunId, owner: str) -> RunInfo:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, Protocol
 
 from engine.configuration.catalog import Catalog
-from engine.history.bundle.importer import Imported
+from engine.history.bundle.documents import Imported
 from engine.host.clock import Clock
 from engine.journal.retention_policy import Retention
 from engine.operations.charting import Charting
@@ -132,7 +132,7 @@ class Conductor(Reading, Steering, Forking, Annotating, Retaining, Checking, Reh
     async def import_bundle(
         self, file: BinaryIO, *, progress: Callable[[int], None] = lambda read: None
     ) -> list[Imported]:
-        """Import the runs of a bundle, or of a file of traces: all or none. Known runs are kept."""
+        """Import a bundle of runs or of an experiment, or traces: all or none. Known runs are kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

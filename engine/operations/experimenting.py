@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from pydantic import Field
 
 from engine.host.clock import Clock
-from engine.operations.experiments.adoption import LaunchDefault
+from engine.operations.experiments.adoption import AdoptionKind, AdoptionPlan, LaunchDefault
 from engine.operations.experiments.answer.path_records import PathAnswer
 from engine.operations.experiments.answer.records import Answer, TrendPoint
 from engine.operations.experiments.datasets import MAX_CASES, Case, ImportedCases
-from engine.operations.experiments.experiments import CellPage
 from engine.operations.experiments.library import DatasetInfo
-from engine.operations.experiments.marking import Agreement, Pairing
+from engine.operations.experiments.marking import Agreement, Pairing, Unmarked
 from engine.operations.experiments.planning import Plan
-from engine.operations.experiments.records import Cell, Experiment, Mark, ScorerSpec
+from engine.operations.experiments.records import (
+    MAX_CASE,
+    Cell,
+    CellPage,
+    Experiment,
+    Mark,
+    ScorerSpec,
+    State,
+)
 from engine.operations.table import Role, operation
+from engine.records import MAX_VERSION
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -32,6 +40,7 @@ Version = Annotated[
     str, Field(max_length=100, description='The id of a version, or its beginning; by default the newest.')
 ]
 MaxMarks = Annotated[int, Field(ge=1, le=100)]
+OfVariant = Annotated[str, Field(min_length=1, max_length=200, description='The name of a variant.')]
 
 
 class Datasets(Protocol):
@@ -55,7 +64,7 @@ class Datasets(Protocol):
     ) -> Sequence[Case]:
         """List the cases of a version of a dataset."""
 
-    @operation(Role.OPERATOR, 'POST datasets/{dataset}/versions', id='save_dataset')
+    @operation(Role.OPERATOR, 'POST datasets/{dataset}/versions', id='save_dataset', by_hand='upload_dataset')
     async def save(
         self,
         dataset: Id,
@@ -90,7 +99,11 @@ class Experimenting(Protocol):
     """Variants of a workflow, run on the same cases. All of one experiment raise `UnknownExperiment`."""
 
     @operation(Role.VIEWER, 'GET experiments', id='list_experiments')
-    async def list(self) -> list[Experiment]:
+    async def list(
+        self,
+        *,
+        state: Annotated[State | None, Field(description='Only those in this state.')] = None,
+    ) -> list[Experiment]:
         """List the experiments, newest first."""
 
     @operation(Role.VIEWER, 'GET experiments/{experiment}', id='get_experiment')
@@ -110,6 +123,7 @@ class Experimenting(Protocol):
         self,
         experiment: Id,
         since: Annotated[float, Field(description='The `cursor` of an earlier response.')] = 0.0,
+        case: Annotated[str, Field(max_length=MAX_CASE, description='Only the runs of this case.')] = '',
     ) -> CellPage:
         """List the runs of an experiment with their scores, or those that have changed since."""
 
@@ -125,13 +139,17 @@ class Experimenting(Protocol):
     async def trend(self, experiment: Id) -> Sequence[TrendPoint]:
         """Say what versions of the workflow scored in experiments like this one, the oldest first."""
 
+    @operation(Role.VIEWER, logged=True, by_hand='export_experiment')
+    def export(self, experiment: Id, *, compressed: bool = True) -> AsyncIterator[bytes]:
+        """Export an experiment as a bundle: dataset, scores, marks, and the runs that you may see."""
+
     @operation(Role.OPERATOR, 'POST experiments/{experiment}/pause', id='pause_experiment')
     async def pause(self, experiment: Id) -> Experiment:
         """Start no more runs of an experiment; those under way go on."""
 
     @operation(Role.OPERATOR, 'POST experiments/{experiment}/resume', id='resume_experiment')
     async def resume(self, experiment: Id) -> Experiment:
-        """Go on with a paused experiment."""
+        """Go on with an experiment that was paused, or has failed."""
 
     @operation(Role.OPERATOR, 'POST experiments/{experiment}/cancel', id='cancel_experiment')
     async def cancel(
@@ -151,19 +169,50 @@ class Experimenting(Protocol):
 
     @operation(Role.VIEWER, 'GET defaults', id='list_defaults')
     async def defaults(self) -> Sequence[LaunchDefault]:
-        """List the variants that launch forms start from, by pattern."""
+        """List the variants that were made defaults, by pattern."""
+
+    @operation(Role.VIEWER, 'GET experiments/{experiment}/adoption', id='plan_adoption')
+    async def adoption(self, experiment: Id, variant: OfVariant) -> AdoptionPlan:
+        """Say what making a variant a new version of its pattern's chart would change, or why it cannot."""
 
     @operation(Role.OPERATOR, 'POST experiments/{experiment}/adopt', id='adopt_variant')
     async def adopt(
         self,
         experiment: Id,
-        variant: Annotated[str, Field(min_length=1, max_length=200, description='The name of a variant.')],
+        variant: OfVariant,
+        *,
+        kind: Annotated[
+            AdoptionKind,
+            Field(
+                description='As `settings` that the launch form starts from, or as a new `version` of the'
+                " pattern's chart; a variant that only picks an earlier version makes that current."
+            ),
+        ] = 'settings',
+        base: Annotated[
+            str,
+            Field(
+                max_length=MAX_VERSION,
+                description='The version of the chart that was current when you decided: if somebody has'
+                ' changed it since, nothing is saved. By default any.',
+            ),
+        ] = '',
     ) -> LaunchDefault:
-        """Make a variant what the launch form of its pattern starts from."""
+        """Make a variant the default of its pattern."""
 
     @operation(Role.OPERATOR, 'DELETE defaults/{pattern}', id='reset_default')
-    async def reset_default(self, pattern: Id) -> None:
-        """Have the launch form of a pattern start from the pattern's own defaults again."""
+    async def reset_default(
+        self,
+        pattern: Id,
+        *,
+        version: Annotated[
+            str,
+            Field(
+                max_length=MAX_VERSION,
+                description='A version that a variant was made: the one before it is current again.',
+            ),
+        ] = '',
+    ) -> None:
+        """Take back that a variant is the default: the pattern's own defaults are used again."""
 
     @operation(Role.OPERATOR, 'DELETE experiments/{experiment}', id='remove_experiment')
     async def remove(self, experiment: Id) -> None:
@@ -193,6 +242,10 @@ class Experimenting(Protocol):
     @operation(Role.VIEWER, 'GET experiments/{experiment}/unmarked', id='list_unmarked')
     async def to_mark(self, experiment: Id, limit: MaxMarks = 10) -> Sequence[Pairing]:
         """List runs that you have not marked yet, without saying which variants made them."""
+
+    @operation(Role.VIEWER, 'GET unmarked', id='count_unmarked')
+    async def unmarked(self) -> Sequence[Unmarked]:
+        """List the newest experiments with answers that you have not marked, and how many are left."""
 
     @operation(Role.VIEWER, 'GET experiments/{experiment}/agreement', id='get_agreement')
     async def agreement(self, experiment: Id) -> Sequence[Agreement]:

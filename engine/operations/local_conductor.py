@@ -13,7 +13,7 @@ from engine.charts.library import ChartLibrary, charts_folder
 from engine.configuration.catalog import Catalog
 from engine.configuration.connections import CatalogAgents, CatalogEndpoints, CatalogServers
 from engine.errors import InvalidInput
-from engine.history.bundle.importer import Imported
+from engine.history.bundle.documents import Imported
 from engine.history.bundle.redaction import Redaction
 from engine.history.bundle.store import BundleStore
 from engine.history.bundle.writer import export_bundle
@@ -33,10 +33,10 @@ from engine.models import endpoints_file
 from engine.operations.conductor import RunHandle
 from engine.operations.experimenting import ExperimentResult, run_experiment
 from engine.operations.experiments.experiments import Experiments
-from engine.operations.experiments.planning import Bound
+from engine.operations.experiments.files.bundle_import import ExperimentDocuments
 from engine.operations.experiments.records import Experiment
 from engine.operations.library_charts import LibraryCharts
-from engine.operations.rehearsal import Rehearsals
+from engine.operations.rehearsal import Cost, Rehearsals
 from engine.records import Launch, RunId, RunInfo
 from engine.runtime.activity import Services
 from engine.runtime.debugger.breakpoint_validation import validate_breakpoints
@@ -44,7 +44,7 @@ from engine.runtime.fair_scheduler import FairScheduler
 from engine.runtime.feed import Feed
 from engine.runtime.live_runs import LiveRuns
 from engine.runtime.run_control import RunControl
-from engine.runtime.run_factory import initial_state, new_run_info, unknown_names
+from engine.runtime.run_factory import folders_of_files, initial_state, new_run_info, unknown_names
 from engine.runtime.run_recordings import Recordings
 from engine.runtime.stubs import check_stubs
 from engine.statechart.chart import Chart
@@ -54,7 +54,7 @@ from engine.workspace.git.worktree import has_worktree, listed_files
 from engine.workspace.project import missing_projects, oversized_projects
 from engine.workspace.sandbox.sandbox import PRIVATE_ADDRESSES, Sandbox, env_flag
 from engine.workspace.shared.remote_files import RemoteFiles
-from engine.workspace.workspaces import Workspaces
+from engine.workspace.workspaces import Workspaces, read_given_files
 
 
 class LocalConductor:
@@ -141,8 +141,12 @@ class LocalConductor:
         self.mcp_servers = CatalogServers(self.catalog)
         self.agents = CatalogAgents(self.catalog, self.sandbox, self.clock)
         self.merging = RunMerging(reader, self.workspaces, self.sandbox, forks)
-        self._bundles = BundleStore(
-            reader=reader, workspaces=self.workspaces, recordings=self.recordings, clock=self.clock
+        self.bundles = BundleStore(
+            reader=reader,
+            workspaces=self.workspaces,
+            recordings=self.recordings,
+            clock=self.clock,
+            documents=ExperimentDocuments(self.journal.documents, self.catalog, self.clock),
         )
 
         self.recover = live.recover
@@ -199,7 +203,7 @@ class LocalConductor:
         self.save_test = tests.save_test
         self.check = tests.check
         self.rehearse = Rehearsals(self.catalog, self.journal).rehearse
-        self.experiments = Experiments(self, self._prepare, self._bound, is_alive)
+        self.experiments = Experiments(self, self._prepare, self._cost_of, is_alive)
         self.datasets = self.experiments.datasets
 
     async def __aenter__(self) -> Self:
@@ -241,9 +245,13 @@ class LocalConductor:
             self.catalog.add(launch)
             launch = launch.name
         await self.services.scheduler.wait_for_turn()
-        info, chart, state = await self._prepare(Launch.build(launch, parameters, values))
+        launch = Launch.build(launch, parameters, values)
+        if launch.replay and not launch.files:
+            replayed = await self.journal.info(RunId(launch.replay))
+            launch = replace(launch, files=await read_given_files(self.workspaces, replayed))
+        info, chart, state = await self._prepare(launch)
         info = replace(info, id=run or info.id, owner=self.owner)
-        await self._live.create(info, chart, state)
+        await self._live.create(info, chart, state, launch.files)
         return RunHandle(info.id, self)
 
     async def _prepare(self, launch: Launch) -> tuple[RunInfo, Chart, RunState]:
@@ -263,6 +271,10 @@ class LocalConductor:
         by_role = {name: getattr(launch, name) for name in ('models', 'effort', 'instructions', 'tools')}
         if wrong := unknown_names(workflow, self.services, by_role=by_role, tools=launch.tools):
             raise InvalidInput(wrong)
+        if launch.files and not folders_of_files(
+            workflow, self.services.tools, models=launch.models, tools=launch.tools
+        ):
+            raise InvalidInput({'files': f'no agent of {pattern.name} has a tool for files, or for commands'})
         launch = replace(launch, stubs=check_stubs(workflow, launch.stubs))
         workflow.instruction_overrides = dict(launch.instructions)
         chart, state = self._live.charts.of(workflow), initial_state(workflow)
@@ -282,21 +294,25 @@ class LocalConductor:
         self, runs: Sequence[RunId], *, redaction: Redaction | None = None, compressed: bool = True
     ) -> AsyncIterator[bytes]:
         """Export runs as a bundle; see `history.bundle.writer.export_bundle`."""
-        return export_bundle(self._bundles, runs, redaction=redaction, compressed=compressed)
+        return export_bundle(self.bundles, runs, redaction=redaction, compressed=compressed)
 
     async def import_bundle(
         self, file: BinaryIO, *, progress: Callable[[int], None] = lambda read: None
     ) -> list[Imported]:
-        """Import the runs in a bundle or a file of traces; see `history.traces.importer.import_runs`."""
-        return await import_runs(self._bundles, file, progress=progress)
+        """Import a bundle or a file of traces; see `history.traces.importer.import_runs`."""
+        return await import_runs(self.bundles, file, progress=progress)
 
-    async def _bound(self, launch: Launch) -> Bound:
-        """Return what a run uses at most."""
+    async def _cost_of(self, launch: Launch) -> Cost:
+        """Return what a run costs at least and at most."""
         rehearsal = await self.rehearse(
-            launch.pattern, launch.parameters, stubs=launch.stubs or None, models=launch.models, seconds=0
+            launch.pattern,
+            launch.parameters,
+            stubs=launch.stubs or None,
+            models=launch.models,
+            seconds=0,
+            version=launch.version,
         )
-        most = rehearsal.cost.most
-        return Bound(calls=most.calls, tokens=most.tokens, dollars=most.dollars)
+        return rehearsal.cost
 
     async def _find_replayed(self, pattern: str, run: RunId) -> RunInfo | None:
         """Return the run to replay. Raises `UnknownRun`, `InvalidInput`."""

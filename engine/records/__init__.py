@@ -24,7 +24,18 @@ from engine.records.events import (
 )
 from engine.records.frozen import COMPUTED, HIDDEN, Label
 from engine.records.jsonable import clip, refuse_nul
-from engine.records.launch import Launch, StartOptions, VariantOptions
+from engine.records.launch import (
+    MAX_FILE,
+    MAX_FILES,
+    MAX_FILES_SIZE,
+    FileContent,
+    Launch,
+    StartOptions,
+    VariantOptions,
+    check_files,
+    file_bytes,
+    file_content,
+)
 from engine.records.message import Message, message_of
 from engine.records.path_stats import RULES, Dwell, EdgeTraffic, PathStats, StateTraffic, Traffic
 from engine.records.payloads import (
@@ -33,6 +44,7 @@ from engine.records.payloads import (
     ReplyData,
     ResultData,
     calls_of,
+    is_given,
     payload,
     reply_of,
     results_of,
@@ -50,6 +62,7 @@ from engine.records.run_info import (
     PURGING,
     Annotation,
     Approvals,
+    GivenFiles,
     Instant,
     Note,
     RunId,
@@ -83,6 +96,9 @@ __all__ = [
     'EXHAUSTED',
     'FILLER',
     'HIDDEN',
+    'MAX_FILE',
+    'MAX_FILES',
+    'MAX_FILES_SIZE',
     'MAX_NOTE',
     'MAX_NUMBER',
     'MAX_TAG',
@@ -109,7 +125,9 @@ __all__ = [
     'Event',
     'FailureData',
     'Fault',
+    'FileContent',
     'Gauge',
+    'GivenFiles',
     'GuardResult',
     'Instant',
     'JournalOutage',
@@ -149,9 +167,13 @@ __all__ = [
     'ancestry',
     'answer_model',
     'calls_of',
+    'check_files',
     'clip',
     'escape_token',
+    'file_bytes',
+    'file_content',
     'is_active',
+    'is_given',
     'is_within',
     'message_of',
     'parent_of',

@@ -123,6 +123,8 @@ class StartData(TypedDict, total=False):
     breakpoints: Sequence[Mapping[str, Any]]
     unpriced: Sequence[str]
     """Models without a known price, if there is a budget for the cost."""
+    snapshots: Mapping[str, str]
+    """The snapshot of the files that agents start with, by folder."""
 
 
 class RecoverData(TypedDict, total=False):
@@ -220,6 +222,11 @@ def _is_result(item: Mapping[str, Any]) -> bool:
 
 
 def snapshots_of(event: Event) -> Mapping[str, str]:
-    """Return the snapshots of folders that work has left, by folder."""
-    snapshots = event.data.get('snapshots') if event.name in ('done', 'asked') else None
+    """Return the snapshots of folders that work has left, or that a run starts with, by folder."""
+    snapshots = event.data.get('snapshots') if event.name in ('start', 'done', 'asked') else None
     return snapshots if isinstance(snapshots, Mapping) else {}
+
+
+def is_given(event: Event) -> bool:
+    """Whether the snapshots of an event are of folders that no agent has worked in before it."""
+    return not {'results', 'finished', 'message', 'evidence'} & event.data.keys()

@@ -47,6 +47,15 @@ class Status(StrEnum):
 ENDED = (Status.DONE, Status.FAILED, Status.CANCELLED)
 
 
+class GivenFiles(TypedDict):
+    """The files that a run was started with, which its agents had in their folders from the start."""
+
+    snapshot: str
+    """The snapshot that holds them; in its run's object store."""
+    sizes: Mapping[str, int]
+    """Their sizes in bytes, by path."""
+
+
 @fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunInfo:
@@ -98,6 +107,17 @@ class RunInfo:
     def is_imported_trace(self) -> bool:
         """Whether it was imported from another program's trace: no pattern can run it."""
         return self.pattern.startswith(TRACE_PREFIX)
+
+    @property
+    def given_files(self) -> GivenFiles | None:
+        """The files that it was started with; None if there are none."""
+        match self.options.get('files'):
+            case {'snapshot': str(snapshot), 'sizes': Mapping() as sizes} if snapshot:
+                return GivenFiles(
+                    snapshot=snapshot,
+                    sizes={str(path): size for path, size in sizes.items() if isinstance(size, int)},
+                )
+        return None  # An imported run may have any value there.
 
     @property
     def done_with_issues(self) -> bool:
@@ -170,6 +190,8 @@ class RunQuery:
     """Any of these statuses."""
     tag: Annotated[str, Field(max_length=200)] = ''
     """Only runs with this tag."""
+    without_tag: Annotated[str, Field(max_length=200)] = ''
+    """Only runs without a tag that begins so: `experiment:` leaves out those of experiments."""
     since: float | None = None
     """Started at or after this time."""
     until: float | None = None

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Literal, NewType
 
 StatePath = NewType('StatePath', str)
 """Names of nested states from the outermost inward, joined with dots: `arguing.pro.thinking`."""
 
+MAX_NAMED = 12
+"""Maximum number of states that an error lists."""
 RUN = StatePath('')  # the address of a whole run
 
 
@@ -35,6 +38,16 @@ def ancestry(path: str) -> Iterator[StatePath]:
     while path:
         yield StatePath(path)
         path = parent_of(path)
+
+
+def suggest(path: str, paths: Sequence[str]) -> str:
+    """Say which states or edges may have been meant: similar ones, or else some, the outermost first."""
+    alike = [other for other in paths if other.count('.') == path.count('.')]  # to compare all takes long
+    if close := get_close_matches(path, alike, n=3):
+        return f'did you mean {" or ".join(close)}?'
+    listed = sorted(dict.fromkeys(paths), key=lambda name: name.count('.'))
+    more = f' and {len(listed) - MAX_NAMED} more' if len(listed) > MAX_NAMED else ''
+    return f'available: {", ".join(listed[:MAX_NAMED])}{more}'
 
 
 TRACE_PREFIX = 'trace:'

@@ -8,7 +8,7 @@ from engine.runtime.debugger.regions import region_of
 from engine.runtime.feed import Feed, Item
 from engine.runtime.live_runs import LiveRuns
 from engine.runtime.run import Run
-from engine.runtime.run_factory import ACTOR, acting_as, new_run_id
+from engine.runtime.run_factory import ACTOR, acting_as, folders_of_files, new_run_id
 from engine.runtime.stubs import check_stubs, turn_problems
 from engine.runtime.world.timeouts import TimerSnapshot
 
@@ -25,6 +25,7 @@ __all__ = [
     'TimerSnapshot',
     'acting_as',
     'check_stubs',
+    'folders_of_files',
     'new_run_id',
     'parse_condition',
     'region_of',

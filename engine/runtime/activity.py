@@ -123,6 +123,15 @@ class Activity:
         """An idempotency key for side effects: the same for every attempt of this visit."""
         return f'{self.run.id}:{self.since}'
 
+    @property
+    def given_files(self) -> str:
+        """The snapshot of the files that the run was started with, or ''.
+
+        They are in agents' folders already; an activity that fills a folder lays them over that.
+        """
+        given = self.run.given_files
+        return given['snapshot'] if given else ''
+
     async def recorded_call(self) -> RecordedCall | None:
         """Return the wrapper for its model calls if the run is recorded or replayed. Raises `EngineError`."""
         recordings = self.services.recordings

@@ -7,13 +7,14 @@ import logging
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Unpack, cast
 
 from engine.configuration.catalog import Catalog
 from engine.errors import (
     EngineError,
     EventRefused,
+    JournalConflict,
     JournalError,
     RunElsewhere,
     UnknownRun,
@@ -22,7 +23,7 @@ from engine.errors import (
 from engine.journal.fold_reader import read_fold
 from engine.journal.projection import RunProjection
 from engine.journal.protocol import Journal
-from engine.records import Conditions, Event, Outcome, RunId, RunInfo
+from engine.records import Conditions, Event, FileContent, GivenFiles, Outcome, RunId, RunInfo
 from engine.records.jsonable import describe_error
 from engine.records.payloads import RecoverData, StartData
 from engine.runtime.activity import LiveRun, RuntimeContext, Services
@@ -36,6 +37,7 @@ from engine.runtime.run_factory import (
     ChartCache,
     event_key,
     find_unpriced_models,
+    folders_of_files,
     initial_state,
     outside_event,
     refuse_internal,
@@ -48,6 +50,7 @@ from engine.runtime.world.world import RunSetup
 from engine.statechart.chart import Chart
 from engine.statechart.run_state import RunState
 from engine.statechart.shape_builder import START
+from engine.workspace.directories import remove_tree
 
 log = logging.getLogger('hemicycle')
 MAX_PROBED_STEPS = 50
@@ -212,15 +215,45 @@ class LiveRuns:
         self._forget(run)
         return timers
 
-    async def create(self, info: RunInfo, chart: Chart, state: RunState) -> None:
-        """Start a new run; it is journaled when this returns. Raises `InvalidInput`, `JournalError`."""
+    async def create(
+        self, info: RunInfo, chart: Chart, state: RunState, files: Mapping[str, FileContent] | None = None
+    ) -> None:
+        """Start a new run; it is journaled when this returns.
+
+        Raises:
+            InvalidInput, JournalError
+            WorkspaceError: its files cannot be stored.
+        """
         with self._start_of(info.id):
             await self.recordings.check(info)
-            await self.journal.create(info, chart.shape)
+            if files:
+                async with self._storing_files(info.id, files) as given:
+                    info = replace(info, options={**info.options, 'files': given})
+                    await self.journal.create(info, chart.shape)
+            else:
+                await self.journal.create(info, chart.shape)
             async with self._discard_on_failure(info.id):
                 await self.services.scheduler.wait_for_turn()  # One commit may have created many runs.
                 await self._setup.equip(info)
                 await self._begin(info, chart, state)
+
+    @asynccontextmanager
+    async def _storing_files(self, run: RunId, files: Mapping[str, FileContent]) -> AsyncIterator[GivenFiles]:
+        """Store files before the run is journaled, so that whoever recovers it has them."""
+        home = self.workspaces.home(run)
+        is_new = not home.exists()
+        try:
+            given = await self.workspaces.give(run, files)
+            await self.workspaces.upload(run)
+            yield given
+        except JournalConflict:
+            raise  # They are the files of the run with this id.
+        except (EngineError, OSError) as error:
+            if is_new:
+                await asyncio.to_thread(remove_tree, home)
+            if isinstance(error, OSError):
+                raise WorkspaceError(f"the run's files cannot be made: {error.strerror or error}") from error
+            raise
 
     async def fork(self, info: RunInfo, chart: Chart) -> None:
         """Start a run in the middle of another's history. Raises `InvalidInput`, `JournalError`."""
@@ -240,6 +273,8 @@ class LiveRuns:
             paused: whether to pause them before anything starts.
             where: selects the runs.
 
+        While the journal or files are unavailable, it waits: an outage that passes strands no run.
+
         Returns:
             The runs that continue. Those that cannot are in `stranded`, with the reason.
         """
@@ -247,15 +282,19 @@ class LiveRuns:
 
         async def resume(info: RunInfo) -> RunId | None:
             async with room:
-                if not where(info) or info.id in self.runs or info.id in self._starting:
+                if not where(info) or not self._is_abandoned(info):
                     return None
-                if info.owner != self.owner and self._is_alive(info.owner):
-                    return None
-                try:
-                    now = await self.journal.info(info.id)  # It may have ended here since it was listed.
-                    if now.status.ended or now.deleted or info.id in self.runs or info.id in self._starting:
-                        return None
+
+                async def attempt() -> bool:
+                    now = await self.journal.info(info.id)  # It may have ended since it was listed.
+                    if now.status.ended or now.deleted or not self._is_abandoned(now):
+                        return False
                     await self._resume(info.id, {'paused': True} if paused else {})
+                    return True
+
+                try:
+                    if not await keep_trying(self._context, info.id, attempt):
+                        return None
                 except UnknownRun:  # It has been deleted meanwhile.
                     return None
                 except Exception as error:  # A run that cannot continue must not hold up the others.
@@ -269,6 +308,11 @@ class LiveRuns:
             async with asyncio.TaskGroup() as group:
                 resuming = [group.create_task(resume(info)) for info in unfinished]
         return [run for task in resuming if (run := task.result())]
+
+    def _is_abandoned(self, info: RunInfo) -> bool:
+        """Whether nobody executes a run that has not ended, nor is about to."""
+        here = info.id in self.runs or info.id in self._starting
+        return not here and (info.owner == self.owner or not self._is_alive(info.owner))
 
     def watch(self, run: RunId, *, after: int = 0) -> AsyncGenerator[Item]:
         """Follow the steps after `after` and streamed text until the run ends. Raises `UnknownRun`."""
@@ -378,9 +422,15 @@ class LiveRuns:
         projection.active = (START,)
         run = await self._add(info, chart, state, projection)
         if first := run.world.first_event():
-            await run.send(first)
+            await run.send(first)  # Its files are restored before any work.
             return
         data: StartData = {'memory': state.dump()['memory']}
+        if given := info.given_files:
+            tools = info.options.get('tools', {})
+            folders = folders_of_files(state.pattern, self.services.tools, models=info.models, tools=tools)
+            data['snapshots'] = dict.fromkeys(folders, given['snapshot'])
+            if self.works:
+                await self.workspaces.restore(info.id, data['snapshots'])
         if info.budget:
             data['budget'] = asdict(info.budget)
         if 'paused' in info.options:

@@ -42,6 +42,7 @@ from engine.statechart.chart import Chart
 from engine.statechart.pattern import Pattern, validation_problems
 from engine.statechart.run_state import RunState
 from engine.statechart.shape_builder import START, walk
+from engine.tools import Tool
 from engine.tools.acp import AGENT_PREFIX
 
 EXTERNAL_CONTROL = frozenset({'pause', 'resume', 'step', 'breakpoints', 'cancel', 'edit', 'extend'})
@@ -265,6 +266,38 @@ def unknown_names(
                 f'there is no tool {unknown[0]!r}; available: {join_names(services.tools)}'
             )
     return problems
+
+
+FILE_TOOLS = frozenset({'files', 'commands'})
+"""The categories of tools that look into the agent's folder."""
+
+
+def folders_of_files(
+    workflow: Pattern,
+    available: Mapping[str, Tool],
+    *,
+    models: Mapping[str, str],
+    tools: Mapping[str, Iterable[str]],
+) -> list[str]:
+    """Return the folders of the agents that can use files: with such tools, or as an external agent.
+
+    Args:
+        workflow: the pattern with its parameters.
+        available: the tools there are, by name.
+        models: the models chosen, by role.
+        tools: the tools given, by role, instead of the pattern's.
+    """
+    folders = []
+    for path, _, state in walk(workflow.chart_states()):
+        if 'agent' not in state:
+            continue
+        spec: Any = state['agent']
+        for role in spec.possible_roles:
+            names = tools.get(role.name, role.tools if spec.roles else spec.tools)
+            able = any(name in available and available[name].category in FILE_TOOLS for name in names)
+            if able or candidate_models(models, role.name)[0].startswith(AGENT_PREFIX):
+                folders.append(spec.folder or path)
+    return list(dict.fromkeys(folders))
 
 
 def join_names(names: Iterable[str]) -> str:

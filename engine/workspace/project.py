@@ -78,31 +78,34 @@ def check_file(name: str) -> str:
 async def copy_project(
     project: str,
     workspace: Workspace,
-    sandbox: Sandbox | None = None,
     *,
-    history: bool = False,
+    history: Sandbox | None = None,
     listed: Collection[str] | None = None,
+    over: str = '',
 ) -> str:
     """Copy a project's files into a folder.
 
     Args:
         project: the path of a folder on this machine, or `sample:` followed by a sample's name.
         workspace: the destination. Links, devices and pipes are left out.
-        sandbox: runs git if `history` is set.
-        history: whether to make the folder a git repository with one commit, to show agents their changes.
+        history: runs git, which makes the folder a repository with one commit, to show agents their
+            changes; by default it becomes none.
         listed: the paths to copy; by default all files.
+        over: a snapshot whose files are then laid over them: they count as the project's.
 
     Returns:
         The id of the folder's snapshot.
 
     Raises:
         WorkspaceError: the project does not exist or is too big.
+        ToolError: something other than a file is where one is laid.
     """
     root = find_project(project)
     await workspace.copy_in(root, await folder_paths(root, listed))
     await workspace.make()
-    if history and sandbox is not None:
-        ran = await sandbox.run(['sh', '-c', GIT_INIT], workspace, Confinement(limits=GIT_LIMITS))
+    await workspace.lay(over)
+    if history is not None:
+        ran = await history.run(['sh', '-c', GIT_INIT], workspace, Confinement(limits=GIT_LIMITS))
         if ran.code != 0:
             raise WorkspaceError(
                 f'git could not make a history of {project}: {ran.output.strip()[-300:] or ran.summary}'

@@ -6,7 +6,7 @@ import json
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -161,6 +161,31 @@ def _restore(beneath: ConfinedDir, scanner: Scanner, objects: ObjectStore, tree:
             same = present.get(name) and bool(present[name] & stat.S_IXUSR) == entry[3]
             if not same or scanner.digest_of(name, folder) != entry[1]:
                 beneath.put(name, folder, objects.get(entry[1]), executable=entry[3])
+
+
+def store_files(objects: ObjectStore, files: Mapping[str, bytes]) -> str:
+    """Store files as a snapshot; returns its id. Blocks.
+
+    Args:
+        objects: the store.
+        files: their contents by path. One that begins with `#!` is executable.
+    """
+    tree: dict[str, Any] = {}
+    for path, data in files.items():
+        *folders, name = path.split('/')
+        around = tree
+        for folder in folders:
+            around = around.setdefault(folder, {})
+        around[name] = ['file', objects.put(data), len(data), data.startswith(b'#!')]
+    return _store_tree(objects, tree)
+
+
+def _store_tree(objects: ObjectStore, tree: Mapping[str, Any]) -> str:
+    entries = {
+        name: ['folder', _store_tree(objects, entry)] if isinstance(entry, dict) else entry
+        for name, entry in tree.items()
+    }
+    return objects.put(json.dumps(entries, sort_keys=True, separators=(',', ':')).encode())
 
 
 def entries_of(objects: ObjectStore, tree: str) -> dict[str, tuple[Any, ...]]:

@@ -143,6 +143,17 @@ class Workspace:
         async with self._turn:
             await self._do(restore, self._confined_dir, self._scanner, self.objects, snapshot)
 
+    async def lay(self, snapshot: str) -> None:
+        """Write the files of a snapshot over what is here; '' is none.
+
+        Raises:
+            ToolError: something other than a file is in the way.
+            WorkspaceError: its contents no longer exist.
+        """
+        for file in await self.snapshot_files(snapshot) if snapshot else ():
+            if file.target is None:
+                await self.write(file.path, await self.load(file.digest), executable=file.executable)
+
     def _scan(self) -> str:
         with self._confined_dir.folder(make=True) as folder:
             return self._scanner.scan(folder)

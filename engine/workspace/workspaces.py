@@ -10,15 +10,17 @@ import zlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Protocol
 
 from engine.errors import WorkspaceError
-from engine.records import RunId
+from engine.records import FileContent, GivenFiles, RunId, RunInfo
+from engine.records.launch import MAX_FILES, MAX_FILES_SIZE, file_bytes, file_content
 from engine.workspace.diff import FileChange, diff_snapshots
 from engine.workspace.directories import link_tree, remove_tree
 from engine.workspace.object_store import ChainedStore, ObjectStore
 from engine.workspace.shared.remote_files import RemoteFiles
 from engine.workspace.shared.shared_store import FileTransfer, SharedStore
-from engine.workspace.snapshots import FileVersion, files_of
+from engine.workspace.snapshots import FileVersion, files_of, store_files
 from engine.workspace.workspace import Workspace
 from engine.workspace.zip_export import write_zip
 
@@ -94,6 +96,12 @@ class Workspaces:
     async def content(self, run: RunId, digest: str) -> bytes:
         """Return the content of a file or an artifact. Raises `WorkspaceError`."""
         return await asyncio.to_thread(self.objects(run).get, digest)
+
+    async def give(self, run: RunId, files: Mapping[str, FileContent]) -> GivenFiles:
+        """Store the files that a run is started with; no folder has them yet. Raises `WorkspaceError`."""
+        contents = {path: file_bytes(content) for path, content in files.items()}
+        snapshot = await asyncio.to_thread(store_files, self.objects(run), contents)
+        return GivenFiles(snapshot=snapshot, sizes={path: len(data) for path, data in contents.items()})
 
     async def diff(
         self, run: RunId, before: str, after: str, *, other: RunId | None = None
@@ -235,6 +243,32 @@ class Workspaces:
                 lambda digest: courier.remote.copy(source.path_there(digest), target.path_there(digest)),
                 lacking,
             )
+
+
+class FileReader(Protocol):
+    """Reads the files of runs, here or on a server."""
+
+    async def files(self, run: RunId, snapshot: str) -> list[FileVersion]:
+        """List the files of a snapshot. Raises `WorkspaceError`."""
+
+    async def content(self, run: RunId, digest: str) -> bytes:
+        """Return the content of a file. Raises `WorkspaceError`."""
+
+
+async def read_given_files(reader: FileReader, info: RunInfo) -> dict[str, FileContent]:
+    """Return the files that a run was started with, as `Launch.files` has them.
+
+    Raises:
+        WorkspaceError: they are no longer kept.
+    """
+    given = info.given_files
+    if given is None:
+        return {}
+    files = [file for file in await reader.files(info.id, given['snapshot']) if file.target is None]
+    # A bundle may bring any snapshot.
+    if len(files) > MAX_FILES or sum(file.size for file in files) > MAX_FILES_SIZE:
+        raise WorkspaceError(f'the files that run {info.id} was started with are too large to give again')
+    return {file.path: file_content(await reader.content(info.id, file.digest)) for file in files}
 
 
 def folder_name(agent: str) -> str:

@@ -44,16 +44,26 @@ def write_entries(written: Sequence[Entry], deleted: Sequence[Entry]) -> Work[No
     """Return the work that writes and deletes entries. Raises `EntryChanged` if a version differs."""
 
     def work(connection: Connection) -> None:
-        for entry in sorted((*written, *deleted), key=lambda item: (item.kind, item.key)):
-            stored = connection.execute(select(ENTRY.c.version).where(_is(entry)).with_for_update()).scalar()
-            if (stored or 0) != entry.version:
-                raise EntryChanged(entry.kind, entry.key)
-        for entry in (*deleted, *written):
-            connection.execute(delete(ENTRY).where(_is(entry)))
-        if written:
-            connection.execute(insert(ENTRY), [_row(entry) for entry in written])
+        check_versions(connection, (*written, *deleted))
+        replace_entries(connection, written, deleted)
 
     return work
+
+
+def check_versions(connection: Connection, entries: Sequence[Entry]) -> None:
+    """Raise `EntryChanged` if a stored version differs; lock the entries until the transaction ends."""
+    for entry in sorted(entries, key=lambda item: (item.kind, item.key)):
+        stored = connection.execute(select(ENTRY.c.version).where(_is(entry)).with_for_update()).scalar()
+        if (stored or 0) != entry.version:
+            raise EntryChanged(entry.kind, entry.key)
+
+
+def replace_entries(connection: Connection, written: Sequence[Entry], deleted: Sequence[Entry] = ()) -> None:
+    """Write and delete entries whose versions have been checked."""
+    for entry in (*deleted, *written):
+        connection.execute(delete(ENTRY).where(_is(entry)))
+    if written:
+        connection.execute(insert(ENTRY), [_row(entry) for entry in written])
 
 
 def forget_entries(query: EntryQuery) -> Work[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -229,26 +230,38 @@ PLACE_CONDITIONS = {'list': RUN.c.deleted == 0, 'trash': RUN.c.deleted > 0, 'pur
 
 def filters(query: RunQuery) -> list[ColumnElement[bool]]:
     """The conditions on rows of `run` for a query."""
-    conditions = [PLACE_CONDITIONS[query.place], *path_filters(query), *text_filters(query.text)]
+    conditions = [
+        PLACE_CONDITIONS[query.place],
+        *label_filters(query),
+        *path_filters(query),
+        *text_filters(query.text),
+    ]
     if query.starred:
         conditions.append(RUN.c.starred)
     if query.pinned:
         conditions.append(RUN.c.pinned)
     if query.seen_by is not None:
         conditions.append(~RUN.c.private | (RUN.c.author == query.seen_by))
-    if query.pattern:
-        conditions.append(RUN.c.pattern == query.pattern)
-    if query.version:
-        conditions.append(RUN.c.version == query.version)
     if query.status:
         conditions.append(RUN.c.status.in_([status.value for status in query.status]))
-    if query.tag:
-        conditions.append(RUN.c.number.in_(select(TAG.c.run).where(TAG.c.label == query.tag)))
     if query.since is not None:
         conditions.append(RUN.c.created >= query.since)
     if query.until is not None:
         conditions.append(RUN.c.created < query.until)
     return conditions
+
+
+def label_filters(query: RunQuery) -> Iterator[ColumnElement[bool]]:
+    """Yield the conditions of a query on the pattern of a run, its version and its tags."""
+    if query.pattern:
+        yield RUN.c.pattern == query.pattern
+    if query.version:
+        yield RUN.c.version == query.version
+    if query.tag:
+        yield RUN.c.number.in_(select(TAG.c.run).where(TAG.c.label == query.tag))
+    if query.without_tag:
+        barred = TAG.c.label.startswith(query.without_tag, autoescape=True)
+        yield RUN.c.number.not_in(select(TAG.c.run).where(barred))
 
 
 def outdated_runs(connection: Connection, query: RunQuery) -> list[RunId]:

@@ -6,13 +6,18 @@ from typing import Any
 
 import httpx
 import pytest
+from starlette.applications import Starlette
+from starlette.routing import Mount
 
 from engine import Conductor, LocalConductor
 from engine.records import RunId
+from engine.tools.builtin.project.read_file import read_file
+from engine.workspace import read_given_files
 from storage import open_journal
 from tests.api.conftest import BASE
 from tests.support.api import serve_api
 from tests.support.harness import FakeModel, Lone, catalog, complete_run
+from ui.api.client import HttpConductor
 from ui.api.idempotency import REPLAYED
 from ui.app.backend import Backend
 
@@ -59,6 +64,25 @@ async def test_a_run_is_launched_with_every_option_of_the_form(conductor: Conduc
     assert await conductor.audit(info.id) == view.seq
 
 
+async def test_a_run_is_launched_with_files_here_and_from_python_elsewhere(tmp_path: Path):
+    files = {'a.txt': 'text', 'b.bin': {'base64': 'AP8='}}
+    patterns = catalog(FakeModel('over'), Lone, tools=(read_file,))
+    body = {'pattern': 'lone', 'files': files, 'tools': {'working': ['read_file']}}
+    async with LocalConductor(catalog=patterns, workspaces=tmp_path) as conductor:
+        backend = Backend()
+        backend.open(conductor)
+        mounted = Starlette(routes=[Mount('/api/v1', serve_api(backend))])
+        transport = httpx.ASGITransport(mounted)
+        async with api(conductor) as http:
+            answer = await http.post('/runs', json=body)
+        assert answer.status_code == 201, answer.text
+        assert answer.json()['options']['files']['sizes'] == {'a.txt': 4, 'b.bin': 2}
+        async with HttpConductor(BASE, transport=transport, catalog=patterns) as client:
+            tools = {'working': ['read_file']}
+            run = await client.start('lone', files={'a.txt': 'text', 'b.bin': b'\0\xff'}, tools=tools)
+            assert await read_given_files(client.workspaces, await run.info()) == files
+
+
 @pytest.mark.parametrize(
     ('body', 'status', 'field'),
     [
@@ -73,6 +97,9 @@ async def test_a_run_is_launched_with_every_option_of_the_form(conductor: Conduc
         ({'pattern': 'lone', 'tools': {'nobody': []}}, 422, 'tools.nobody'),
         ({'pattern': 'pipeline', **TEA, 'tools': {'researcher': ['dig']}}, 422, 'tools.researcher'),
         ({'pattern': 'lone', 'breakpoints': [{'enter': 'nowhere'}]}, 422, 'breakpoints.0.enter'),
+        ({'pattern': 'lone', 'files': {'../a': ''}}, 422, 'files.../a'),
+        ({'pattern': 'lone', 'files': {'a': {'base64': '%'}}}, 422, 'files.a'),
+        ({'pattern': 'lone', 'files': {'a': ''}}, 422, 'files'),
     ],
 )
 async def test_launch_errors_name_the_field(
@@ -91,7 +118,7 @@ async def test_bodies_must_be_json_of_limited_size(http: httpx.AsyncClient):
     assert (text.status_code, text.json()['type']) == (415, 'urn:hemicycle:media-type')
     broken = await http.post('/runs', content='{', headers={'Content-Type': 'application/json'})
     assert (broken.status_code, broken.headers['Content-Type']) == (422, 'application/problem+json')
-    huge = await http.post('/runs', json={'pattern': 'lone', 'title': 'x' * (5 << 20)})
+    huge = await http.post('/runs', json={'pattern': 'lone', 'title': 'x' * (9 << 20)})
     assert (huge.status_code, huge.headers['Content-Type']) == (413, 'application/problem+json')
 
 

@@ -13,7 +13,9 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from engine import Conductor, LocalConductor
+from engine.agents.chart import agent
 from engine.charts.library import ChartLibrary
+from engine.tools.builtin.project.read_file import read_file
 from tests.api.conftest import asking, serve_mcp
 from tests.support.charts.files import chart_text
 from tests.support.harness import FakeModel, Lone, catalog, turns
@@ -122,6 +124,20 @@ async def test_a_run_that_waits_is_answered_and_forked():
             assert done['status'] == 'done'
             fork = (await client.call_tool('fork_run', {'run': run, 'at': 0})).structured_content
             assert (await conductor.info(fork['run'])).parent == run
+
+
+async def test_a_run_is_started_with_files():
+    class Reader(Lone):
+        """One agent that reads files."""
+
+        states = (agent('working', prompt='ask', tools=('read_file',)), *Lone.states[1:])
+
+    patterns = catalog(FakeModel('over'), Reader, tools=(read_file,))
+    async with LocalConductor(catalog=patterns) as conductor, Client(build_mcp(lambda: conductor)) as client:
+        content = (await client.call_tool('reader', {'given_files': {'a.txt': 'text'}})).structured_content
+        assert dict((await conductor.info(content['run'])).given_files['sizes']) == {'a.txt': 4}
+        [tool] = [tool for tool in (await client.list_tools()).tools if tool.name == 'reader']
+        assert {'wait_seconds', 'given_files'} <= set(tool.input_schema['properties'])
 
 
 async def test_a_long_run_can_be_polled():

@@ -103,7 +103,11 @@ async def test_operations_have_readable_names_and_summaries(app: FastAPI):
             assert {'401', '403', '409', '422', '500', '503'} <= set(operation['responses']), where
 
 
-FILES = {'check': 'what `save_test` gives', 'import_bundle': 'what `export_bundle` gives'}
+FILES = {
+    'check': 'what `save_test` gives',
+    'import_bundle': 'what `export_bundle` gives',
+    'upload_dataset': 'JSON lines',
+}
 """Operations whose bodies are files."""
 
 

@@ -319,15 +319,15 @@ async def test_an_imported_trace_refuses_actions_that_need_a_pattern(
 ):
     with (FOLDER / 'pydantic_ai.json').open('rb') as file:
         [new] = await conductor.import_bundle(file)
-    info = await conductor.info(new.run)
+    info = await conductor.info(new.id)
     assert new.outcome == 'new' and info.is_imported_trace and info.tags == ('imported trace',)
-    assert await conductor.audit(new.run) == info.seq == (await local_conductor.info(new.run)).seq
-    assert (await conductor.compare(new.run, new.run)).same_path
-    for action in (conductor.fork(new.run, 3), conductor.rerun(new.run)):
+    assert await conductor.audit(new.id) == info.seq == (await local_conductor.info(new.id)).seq
+    assert (await conductor.compare(new.id, new.id)).same_path
+    for action in (conductor.fork(new.id, 3), conductor.rerun(new.id)):
         with pytest.raises(UnknownPattern, match='imported from a trace that another program recorded'):
             await action
     with pytest.raises(EventRefused):
-        await conductor.send(new.run, 'approve')
+        await conductor.send(new.id, 'approve')
     with pytest.raises(BundleError) as raised:
         await conductor.import_bundle(io.BytesIO(b'{"resourceSpans": [{"scopeSpans": 7}]}'))
     assert raised.value.field == 'resourceSpans.0.scopeSpans'
@@ -337,12 +337,12 @@ async def test_runs_are_exported_and_imported(conductor: Conductor, local_conduc
     run = await run_to_end(conductor)
     bundle = b''.join([piece async for piece in conductor.export_bundle([run])])
     [imported] = await conductor.import_bundle(io.BytesIO(bundle))
-    assert (imported.outcome, imported.run) == ('known', run)
+    assert (imported.outcome, imported.id) == ('known', run)
     await conductor.delete(run)
     await conductor.purge(run)
     read: list[int] = []
     [new] = await conductor.import_bundle(io.BytesIO(bundle), progress=read.append)
-    assert (new.outcome, new.run, read[-1] > 0) == ('new', run, True)
+    assert (new.outcome, new.id, read[-1] > 0) == ('new', run, True)
     with pytest.raises(BundleError) as raised:
         await conductor.import_bundle(io.BytesIO(b'nonsense'))
     assert raised.value.problem

@@ -14,13 +14,15 @@ from typing import Any
 import pytest
 
 from engine import Activity, Catalog, Conductor, LocalConductor, Memory, Pattern, Status
+from engine.agents.chart import agent
 from engine.errors import FilesUnavailable, UnknownRun, WorkspaceError
 from engine.journal import MemoryJournal
 from engine.models.recording.exchange import read_exchanges
 from engine.records import JournalOutage, RunId, Transition
+from engine.tools.builtin.project.read_file import read_file
 from engine.workspace import Workspaces
 from storage.s3.files import S3Files
-from tests.support.harness import FakeModel, HastyClock, catalog, complete_run, until
+from tests.support.harness import FakeModel, HastyClock, catalog, complete_run, first_steps, until
 from tests.support.servers.s3 import S3Server
 from tests.unit.engine.models.test_recordings import FAR, Provider, make_catalog, sources
 from tests.unit.engine.workspace.test_run_files import Pair, at_step, jot, list_files, writing
@@ -71,6 +73,25 @@ async def test_a_run_continues_elsewhere_with_its_files(machines: Machines) -> N
             'both.one': ['one-0', 'one-1', 'one-2'],
             'both.two': ['two-0', 'two-1', 'two-2'],
         }
+
+
+async def test_a_run_that_was_only_journaled_elsewhere_starts_with_its_files(machines: Machines) -> None:
+    class Reader(Pair):
+        """One agent that reads files."""
+
+        initial = 'working'
+        states = (agent('working', prompt='ask', tools=('read_file',)), *Pair.states[1:])
+        transitions = (['done', 'working', 'end'], ['failed', 'working', 'end'])
+
+    patterns = catalog(FakeModel('over'), Reader, tools=(read_file,))
+    async with machines.open('first', patterns) as first:
+        run = await complete_run(first, 'reader', files={'a.txt': 'text'})
+    machines.journal = await first_steps(machines.journal, run, 0)
+    async with machines.open('second', patterns) as second:
+        assert await second.recover() == [run]
+        await second.result(run)
+        assert await at_step(second, run, 1) == {'working': ['a.txt']}
+        assert (second.workspaces.of(run, 'working').folder / 'a.txt').read_text() == 'text'
 
 
 async def test_files_are_uploaded_before_their_step_is_journaled(machines: Machines) -> None:
@@ -256,7 +277,7 @@ async def test_a_bundle_is_exported_and_imported_on_another_machine(machines: Ma
     machines.journal = MemoryJournal()
     machines.files.remove(file.path for file in list(machines.files.list_files(f'{run}/')))
     async with machines.open('second') as second:
-        assert [info.run for info in await second.import_bundle(io.BytesIO(bundle))] == [run]
+        assert [info.id for info in await second.import_bundle(io.BytesIO(bundle))] == [run]
     async with machines.open('third') as third:
         assert len(await at_step(third, run, (await third.info(run)).seq)) == 2
 

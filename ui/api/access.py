@@ -17,8 +17,8 @@ from ui.app.access.caller import ANYONE, IDENTITY, Caller
 PREFIX: Final = '/api/v1'
 """The path under which the API is served."""
 READING = frozenset({'GET', 'HEAD', 'OPTIONS'})
-RAW = ('/imports',)
-"""Routes whose bodies are files."""
+RAW = ('/imports', '/uploads')
+"""Ends of the paths of routes whose bodies are files."""
 
 
 SHARED: Final[dict[str, Any]] = {

@@ -36,6 +36,7 @@ from ui.api.operations.examples import BODIES, TAGS
 from ui.api.operations.routes import derived_routes
 from ui.api.problems import MEDIA, PlainErrors, answer_errors, problems
 from ui.api.routes import (
+    datasets,
     files,
     forks,
     history,
@@ -61,8 +62,8 @@ from ui.app.services.operations import (
     TriggerOperations,
 )
 
-MAX_BYTES = 4 << 20
-"""Maximum size of a request body that is not a file."""
+MAX_BYTES = 8 << 20
+"""Maximum size of a request body that is not a file: room for those of a launch, in base64."""
 DESCRIPTION = """Runs multi-agent workflows as statecharts: launch, watch, steer, replay and fork them.
 
 Errors are problem details (RFC 9457). Lists have cursors: pass `next` as `cursor`. Timestamps are in RFC
@@ -97,6 +98,7 @@ ROUTES = (
     derived_routes(Merging, lambda connection: conductor_of(connection).merging, 'Merging'),
     history.router,
     derived_routes(Checking, conductor_of, 'History'),
+    datasets.router,
     derived_routes(Datasets, lambda connection: conductor_of(connection).datasets, 'Experiments'),
     derived_routes(Experimenting, lambda connection: conductor_of(connection).experiments, 'Experiments'),
     maintenance.router,

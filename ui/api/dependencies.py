@@ -196,6 +196,7 @@ FILTERS: Final = (
     'version',
     'status',
     'tag',
+    'without_tag',
     'starred',
     'pinned',
     'edges',

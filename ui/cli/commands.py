@@ -145,6 +145,7 @@ PANELS: dict[str, dict[str, Verb | Noun]] = {
                 'rescore': 'services.experiment:rescore',
                 'mark': 'services.experiment:mark',
                 'adopt': 'services.experiment:adopt',
+                'export': 'services.experiment:export',
                 'remove': 'services.experiment:remove',
             },
         ),

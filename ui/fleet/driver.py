@@ -13,7 +13,7 @@ from typing import Any, Final
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from engine.errors import JournalUnavailable
+from engine.errors import FilesUnavailable, JournalUnavailable
 from engine.records import RunId, StatePath
 from engine.runtime import LiveRuns, Run, TimerSnapshot
 from ui.app.fleet import DrivenRun
@@ -105,7 +105,7 @@ class Driver:
             return live
         try:
             taken = await self._runs.take_over(run, [_timer(timer) for timer in timers])
-        except JournalUnavailable as error:
+        except (JournalUnavailable, FilesUnavailable) as error:
             raise ApplicationError(str(error), next_retry_delay=RETRY_DELAY) from error
         except Exception as error:
             self._runs.stranded[run] = str(error)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from engine.history import Mergeable
+from engine.records import FileContent, RunInfo, file_bytes
 from engine.workspace import FileChange, FileVersion
 from ui.formatting.values import count
 
 MAX_BYTES = 400_000
 MAX_LINES = 8_000
 """Maximum lines shown of a file; longer files can only be downloaded."""
+MAX_GIVEN = 20
+"""Maximum number of files named that a run was started with."""
 HUNK = re.compile(r'^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@')
 
 
@@ -51,6 +54,22 @@ def size(length: int) -> str:
         if length < limit:
             return f'{length * 1_000 / limit:.1f} {unit}'
     return f'{length / 1_000_000_000:.1f} GB'
+
+
+def given_files_text(info: RunInfo) -> str:
+    """Return the files that a run was started with, with their sizes; '' if there are none."""
+    return _sizes_text(info.given_files['sizes'] if info.given_files else {})
+
+
+def files_text(files: Mapping[str, FileContent]) -> str:
+    """Return files with their sizes; '' if there are none."""
+    return _sizes_text({path: len(file_bytes(content)) for path, content in files.items()})
+
+
+def _sizes_text(sizes: Mapping[str, int]) -> str:
+    named = [f'{path} ({size(length)})' for path, length in list(sizes.items())[:MAX_GIVEN]]
+    more = [f'{len(sizes) - MAX_GIVEN} more'] if len(sizes) > MAX_GIVEN else []
+    return ', '.join([*named, *more])
 
 
 def diff_rows(diff: str) -> list[list[Any]]:

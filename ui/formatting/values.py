@@ -169,9 +169,9 @@ def json_problem(error: Exception) -> str:
 
 
 def first_sentence(text: str) -> str:
-    """Return the first sentence of a docstring, on one line."""
+    """Return the first sentence of a text, on one line; in a name “in quotes”, no sentence ends."""
     paragraph = ' '.join(text.strip().split('\n\n')[0].split())
-    match = re.match(r'.+?[.!?](?=\s|$)', paragraph)
+    match = re.match(r'(?:“[^”]*”|.)+?[.!?](?=\s|$)', paragraph)
     return match.group() if match else paragraph
 
 

@@ -14,6 +14,7 @@ from nicegui import background_tasks
 from starlette.routing import Mount, Route
 
 from engine import LocalConductor
+from engine.errors import JournalUnavailable
 from engine.records import RunInfo
 from engine.workspace import close_folders
 from ui.api.access import PREFIX
@@ -258,11 +259,20 @@ async def end_task(task: asyncio.Task[None] | None) -> None:
 async def continue_runs(
     conductor: LocalConductor, locks: Locks | None, failed: Callable[[Exception], None] | None
 ) -> None:
-    """Continue every unfinished run without a live owner; `failed` is called with an error."""
+    """Continue every unfinished run without a live owner; `failed` is called with an error.
+
+    A journal that cannot be read is tried again: databases come back.
+    """
     try:
-        async with adoption_lock(locks):
-            for recovered in await conductor.recover():
-                log.info('run %s continues', recovered)
+        while True:
+            try:
+                async with adoption_lock(locks):
+                    for recovered in await conductor.recover():
+                        log.info('run %s continues', recovered)
+                break
+            except JournalUnavailable as error:
+                log.warning('unfinished runs wait for the journal: %s', error)
+                await conductor.clock.sleep(ADOPTION_CHECK_SECONDS)
     except Exception as error:
         log.exception('the unfinished runs do not continue')
         if failed:

@@ -73,6 +73,14 @@ def show_address(path: str, *, add_history: bool = False) -> None:
     ui.run_javascript(f'history.{method}(null, "", path_prefix + {json.dumps(path)})')
 
 
+RETITLE = r'document.title = (document.title.match(/^\(\d+\) /)?.[0] ?? "") + %s'
+
+
+def show_title(title: str) -> None:
+    """Show another title in the browser's tab, after its count of questions."""
+    ui.run_javascript(RETITLE % json.dumps(f'{title} · Hemicycle'))
+
+
 RESPONSE_SECONDS = 60.0
 """Seconds; with NiceGUI's default of 3, pages become errors on a busy machine."""
 

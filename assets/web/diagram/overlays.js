@@ -28,14 +28,16 @@ function topRight(state) { // of a box or a circle
   return right === undefined ? null : [right + 3, top - 3];
 }
 
-function midpoint(edge) { // of Graphviz's Bézier curve: a point, then three for each piece
+function pointAlong(edge, share) { // of Graphviz's Bézier curve: a point, then three for each piece
   const line = edge.querySelector("path"), all = line ? points(line) : [];
   const pieces = Math.floor((all.length - 1) / 3);
   if (pieces < 1) return null;
-  if (pieces % 2 === 0) return all[(pieces / 2) * 3];
-  const [a, b, c, d] = all.slice(((pieces - 1) / 2) * 3);
-  return [0, 1].map((axis) => (a[axis] + 3 * b[axis] + 3 * c[axis] + d[axis]) / 8);
+  const piece = Math.min(pieces - 1, Math.floor(share * pieces)), t = share * pieces - piece, s = 1 - t;
+  const [a, b, c, d] = all.slice(piece * 3);
+  return [0, 1].map((axis) => a[axis] * s ** 3 + 3 * b[axis] * s * s * t + 3 * c[axis] * s * t * t + d[axis] * t ** 3);
 }
+
+const midpoint = (edge) => pointAlong(edge, 0.5);
 
 // Merges the marks of states that are collapsed into one element.
 function merge(marks, find) {
@@ -53,24 +55,38 @@ function merge(marks, find) {
   return merged;
 }
 
+const isApart = ([x, y], width, box) =>
+  y + 8 <= box.y || y - 8 >= box.y + box.height || x + width / 2 <= box.x || x - width / 2 >= box.x + box.width;
+
 // Moves the centre of an edge's badge aside where it would cover the words of an edge.
 function keepClear(place, width, words) {
   for (const box of words) {
-    const [x, y] = place;
-    if (y + 8 <= box.y || y - 8 >= box.y + box.height || x + width / 2 <= box.x || x - width / 2 >= box.x + box.width) continue;
-    place[0] = x < box.x + box.width / 2 ? box.x - width / 2 - 2 : box.x + box.width + width / 2 + 2;
+    if (isApart(place, width, box)) continue;
+    place[0] = place[0] < box.x + box.width / 2 ? box.x - width / 2 - 2 : box.x + box.width + width / 2 + 2;
   }
 }
 
-function badge(layer, root, place, text, classes, title, centred, words) {
-  const width = [...text].reduce((sum, sign) => sum + (sign > "~" ? 13 : 7), 10); // arrows and dots are wider
-  if (centred) keepClear(place, width, words);
-  const left = centred ? place[0] - width / 2 : place[0] - width;
+// Moves the centre of an edge's badge along the edge and beside it, to where it covers no other badge, if there is such a place.
+function keepApart(edge, place, width, words, badges) {
+  const places = [0.5, 0.35, 0.65, 0.2, 0.8].flatMap((share) => [0, -1, 1].map((side) => {
+    const [x, y] = pointAlong(edge, share), at = [x + side * (width / 2 + 4), y];
+    keepClear(at, width, words);
+    return at;
+  }));
+  Object.assign(place, places.find((at) => badges.every((box) => isApart(at, width, box))) || places[0]);
+}
+
+const widthOf = (text) => [...text].reduce((sum, sign) => sum + (sign > "~" ? 13 : 7), 10); // arrows and dots are wider
+
+// Draws a badge and returns its box.
+function badge(layer, root, place, text, classes, title, centred) {
+  const width = widthOf(text), left = centred ? place[0] - width / 2 : place[0] - width;
   const group = make("g", { class: `overlay-badge overlay-badge-${layer} ${classes}` }, root);
   make("rect", { x: left, y: place[1] - 8, width, height: 16, rx: 8 }, group);
   make("text", { x: left + width / 2, y: place[1] + 4.2, "text-anchor": "middle" }, group, text);
   if (title) make("title", {}, group, title);
   place[0] = centred ? place[0] + width + 2 : left - 2; // where the next layer's badge goes
+  return { x: left, y: place[1] - 8, width, height: 16 };
 }
 
 // Replaces all overlays with these layers; `findState` and `findEdge` return the element of a state or an edge.
@@ -82,7 +98,7 @@ export function drawOverlays(root, layers, findState, findEdge) {
     delete old.dataset.decorations;
   }
   const words = [...root.querySelectorAll(".edge text")].map((text) => text.getBBox());
-  const places = new Map(), top = root.querySelector(".graph") || root;
+  const places = new Map(), boxes = [], top = root.querySelector(".graph") || root;
   for (const [layer, marks] of Object.entries(layers || {}))
     for (const [kind, find, anchor] of [["states", findState, topRight], ["edges", findEdge, midpoint]])
       for (const [at, { classes, badges, titles, weight }] of merge(marks[kind], find)) {
@@ -96,8 +112,12 @@ export function drawOverlays(root, layers, findState, findEdge) {
           element.textContent = [element.textContent, title].filter(Boolean).join("\n");
         }
         if (!badges.size) continue;
-        if (!places.has(at)) places.set(at, anchor(at));
+        const isFirst = !places.has(at), isEdge = kind === "edges", text = [...badges].join(" ");
+        if (isFirst) places.set(at, anchor(at));
         const place = places.get(at);
-        if (place) badge(layer, top, place, [...badges].join(" "), [...classes].join(" "), title, kind === "edges", words);
+        if (!place) continue;
+        if (isEdge && isFirst) keepApart(at, place, widthOf(text), words, boxes);
+        else if (isEdge) keepClear(place, widthOf(text), words);
+        boxes.push(badge(layer, top, place, text, [...classes].join(" "), title, isEdge));
       }
 }

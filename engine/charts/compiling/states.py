@@ -17,6 +17,7 @@ from engine.charts.compiling.steps import Action, StepCompiler
 from engine.charts.compiling.templates import is_template
 from engine.charts.format import STATE_NAME, Edge, State
 from engine.charts.reading import Place
+from engine.records.shape import suggest
 from engine.statechart.expressions.expression import Expression
 from engine.statechart.validation import RESERVED_TRIGGERS
 
@@ -205,7 +206,7 @@ class StateCompiler:
             if names is not None and name not in names and name not in ('*', '='):
                 note(
                     (*path, 'to' if name == edge.to else 'from'),
-                    f'there is no state {name!r}; available: {", ".join(sorted(names))}',
+                    f'there is no state {name!r}; {suggest(name, sorted(names))}',
                 )
         if edge.on in RESERVED_TRIGGERS:
             listed = ', '.join(sorted(RESERVED_TRIGGERS))

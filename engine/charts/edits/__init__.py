@@ -11,11 +11,15 @@ from engine.charts.edits.adding import AddAgent, AddEdge, AddState
 from engine.charts.edits.changing import ChangeEdge, SetKey
 from engine.charts.edits.deleting import DeleteEdge, DeleteState
 from engine.charts.edits.renaming import Rename
+from engine.charts.edits.settings import SetDefault, SetRole
 from engine.charts.pattern import load_chart
 from engine.errors import InvalidInput
 from engine.statechart.pattern import validation_problems
 
-Edit = AddState | AddAgent | AddEdge | Rename | DeleteState | DeleteEdge | ChangeEdge | SetKey
+Edit = (
+    AddState | AddAgent | AddEdge | Rename | DeleteState | DeleteEdge | ChangeEdge | SetKey | SetDefault
+    | SetRole
+)  # fmt: skip
 _EDIT: TypeAdapter[Edit] = TypeAdapter(Annotated[Edit, Field(discriminator='kind')])
 
 
@@ -51,6 +55,6 @@ def _problems(text: str) -> Mapping[str, str]:
 
 
 __all__ = [
-    'AddAgent', 'AddEdge', 'AddState', 'ChangeEdge', 'DeleteEdge', 'DeleteState', 'Edit', 'Rename', 'SetKey',
-    'edit_chart', 'parse_edit',
+    'AddAgent', 'AddEdge', 'AddState', 'ChangeEdge', 'DeleteEdge', 'DeleteState', 'Edit', 'Rename',
+    'SetDefault', 'SetKey', 'SetRole', 'edit_chart', 'parse_edit',
 ]  # fmt: skip

@@ -65,16 +65,24 @@ class Keys(NamedTuple):
 
     def set(self, key: str, value: Any) -> None:
         """Set a key; None deletes it."""
-        names = [name.value for name, _ in self.body.value]
+        if value is not None:
+            self.put(key, value)
+        elif pair_at(self.body, key) is not None:
+            self.document.delete(self.body, {self._names.index(key)})
+
+    def put(self, key: str, value: Any) -> None:
+        """Set a key, to null as well."""
         pair = pair_at(self.body, key)
-        if pair is not None and value is not None:
+        if pair is not None:
             self.document.set_value(*pair, value)
-        elif pair is not None:
-            self.document.delete(self.body, {names.index(key)})
-        elif value is not None:
-            before = self.order[: self.order.index(key)]
-            index = max((names.index(name) + 1 for name in before if name in names), default=0)
-            self.document.insert_key(self.body, index, key, value)
+            return
+        names, before = self._names, self.order[: self.order.index(key)]
+        index = max((names.index(name) + 1 for name in before if name in names), default=0)
+        self.document.insert_key(self.body, index, key, value)
+
+    @property
+    def _names(self) -> list[str]:
+        return [name.value for name, _ in self.body.value]
 
     def add(self, key: str, name: str, value: Any, at: int | None = None) -> None:
         """Add `name: value` to the mapping at a key, which is made if need be; at the end by default."""

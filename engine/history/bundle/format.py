@@ -12,6 +12,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from engine.errors import UNRELEASED, BundleError
+from engine.history.bundle.documents import Document
 from engine.models.recording.exchange import Exchange
 from engine.records import (
     MAX_NOTE,
@@ -36,8 +37,9 @@ MAX_LINE = 16 << 20
 """Maximum bytes of a line; parsing can take about twenty times as much memory."""
 CHUNK_BYTES = 1 << 19
 """Maximum bytes of file content in one line."""
-LOCAL_FIELDS = frozenset({'owner', 'epoch', 'bytes', 'author', 'private', 'deleted'})
-"""Fields of a run's summary that describe how it is stored here, not the run itself."""
+LOCAL_FIELDS = frozenset({'owner', 'epoch', 'bytes', 'author', 'deleted'})
+"""Fields of a run's summary that describe how it is stored here, not the run itself. Whoever imports a run is
+its author, so that a private one is visible to them, and to nobody who could not see it before."""
 Id = Annotated[str, Field(pattern=r'^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$')]
 Digest = Annotated[str, Field(pattern=r'^[0-9a-f]{64}$')]
 
@@ -54,7 +56,7 @@ class HeadLine(_Line):
     program: str
     """The version of the program that wrote the file."""
     exported: float = Field(allow_inf_nan=False)
-    runs: list[Id] = Field(min_length=1, max_length=10_000)
+    runs: list[Id] = Field(max_length=100_000)
     """The runs that follow, in order: a parent before its forks."""
 
 
@@ -65,6 +67,21 @@ class NoteLine(_Line):
     text: str = Field(min_length=1, max_length=MAX_NOTE)
     created: float = Field(allow_inf_nan=False)
     edited: float = Field(allow_inf_nan=False)
+
+
+class DocumentLine(_Line):
+    """A record that belongs to the runs; all such lines come before the first run."""
+
+    kind: Literal['document'] = 'document'
+    of: str = Field(min_length=1, max_length=100)
+    """What kind of record it is."""
+    key: str = Field(min_length=1, max_length=500)
+    value: dict[str, Any]
+
+    @property
+    def document(self) -> Document:
+        """The record."""
+        return Document(kind=self.of, key=self.key, value=self.value)
 
 
 class RunLine(_Line):
@@ -135,10 +152,15 @@ class EndLine(_Line):
     """Number of strings from which a secret was removed."""
 
 
-AnyLine = RunLine | StepLine | ObjectLine | ObjectRefLine | ExchangeLine | EndLine
+AnyLine = DocumentLine | RunLine | StepLine | ObjectLine | ObjectRefLine | ExchangeLine | EndLine
 LINE_ADAPTER: TypeAdapter[AnyLine] = TypeAdapter(Annotated[AnyLine, Field(discriminator='kind')])
 STEP_FIELDS = tuple(item.name for item in fields(Transition) if item.name != 'run')
 INFO_FIELDS = tuple(item.name for item in fields(RunInfo) if item.name not in LOCAL_FIELDS)
+
+
+def document_line(document: Document) -> dict[str, Any]:
+    """Return the line for a document."""
+    return {'kind': 'document', 'of': document.kind, 'key': document.key, 'value': document.value}
 
 
 def run_line(info: RunInfo, shape: Shape, notes: Sequence[Note]) -> dict[str, Any]:
@@ -223,5 +245,5 @@ def _parse(number: int, read: Callable[[], T]) -> T:
         raise BundleError(number, 'it is nested too deeply') from None
 
 
-LINE_KINDS = frozenset({'run', 'step', 'object', 'same', 'take', 'end'})
+LINE_KINDS = frozenset({'document', 'run', 'step', 'object', 'same', 'take', 'end'})
 """The validator puts the kind of line in front of the field's path."""

@@ -9,17 +9,20 @@ import math
 import threading
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import BinaryIO
 
 import orjson
 
-from engine.errors import BundleError
+from engine.errors import BundleError, InvalidInput
+from engine.history.bundle.documents import DocumentImport
 from engine.history.bundle.format import (
     LOCAL_FIELDS,
     MAX_LINE,
     NOT_A_BUNDLE,
     AnyLine,
+    DocumentLine,
     EndLine,
     ExchangeLine,
     HeadLine,
@@ -34,13 +37,14 @@ from engine.history.bundle.format import (
 from engine.history.bundle.staging import SNAPSHOT_PREFIX, ChunkedWriter, StagedRun, Staging
 from engine.history.bundle.validation import check_document, check_shape, check_step, check_trees
 from engine.journal.projection import Fold
-from engine.records import Event, StatePath, Transition
+from engine.records import Event, RunId, StatePath, Transition
 from engine.records.events import DIGEST
 from engine.runtime.recorder import SNAPSHOT_STEPS, summary
 from engine.statechart.shape_builder import START
 
 MAX_UNPACKED_BYTES = 4 << 30
 """Maximum bytes of all lines together, uncompressed."""
+MAX_DOCUMENTS = 250_000
 MEASURE_EVERY = 8 << 20
 """Bytes of steps between two checks of the size of a run's data."""
 CLOSED_REASON = 'it came unfinished from elsewhere: here it can be looked at and forked'
@@ -58,6 +62,7 @@ class BundleReader:
         file: the bundle, at its beginning; compressed or not.
         staging: the folder to unpack it to.
         progress: called with the bytes read so far, from another thread than the event loop's.
+        documents: checks what it holds besides runs.
     """
 
     def __init__(
@@ -65,13 +70,19 @@ class BundleReader:
         file: BinaryIO,
         staging: Staging,
         progress: Callable[[int], None],
+        documents: DocumentImport,
     ) -> None:
         self._source, self._staging, self._progress = file, staging, progress
+        self.documents = documents
         self._number = self._read = 0
         self._digest = hashlib.sha256()
         self.stop = threading.Event()
         """Set to abort reading once nobody is waiting for the result."""
         self.runs: list[StagedRun] = []
+        self._numbers: dict[RunId, int] = {}
+        self.count_documents = 0
+        self.exported = 0.0
+        """When the file was written."""
         self.hidden = 0
 
     def read(self) -> list[StagedRun]:
@@ -93,7 +104,7 @@ class BundleReader:
         file = decompress(self._source)
         lines = self._read_lines(file)
         head = parse_head(next(lines))
-        self._head = head
+        self._head, self.exported = head, head.exported
         if len(set(head.runs)) < len(head.runs):
             raise BundleError(1, 'a run is named twice', field='runs')
         for raw in lines:
@@ -127,7 +138,11 @@ class BundleReader:
         raise ImportAborted
 
     def _handle_line(self, line: AnyLine, raw: bytes) -> None:
+        if isinstance(line, DocumentLine):
+            self._add_document(line, raw)
+            return
         if isinstance(line, RunLine):
+            self._finish_documents()
             self._finish_run()
             self._begin_run(line)
             return
@@ -144,6 +159,28 @@ class BundleReader:
                 self._link_object(line)
             case ExchangeLine():
                 self._append_to_file(f'{line.of}.jsonl', orjson.dumps(asdict(line.take)) + b'\n')
+
+    def _add_document(self, line: DocumentLine, raw: bytes) -> None:
+        self.count_documents += 1
+        if self.runs or self.count_documents > MAX_DOCUMENTS:
+            most = f'at most {MAX_DOCUMENTS:,} documents are allowed'
+            raise BundleError(self._number, 'documents come before the runs' if self.runs else most)
+        with self._naming_line():
+            self.documents.check(line.document)
+        self._staging.add_document(raw)
+
+    def _finish_documents(self) -> None:
+        if self.count_documents and not self.runs:
+            with self._naming_line():
+                self.documents.finish()
+
+    @contextmanager
+    def _naming_line(self) -> Iterator[None]:
+        try:
+            yield
+        except InvalidInput as error:
+            name, problem = next(iter(error.problems.items()))
+            raise BundleError(self._number, problem, field=f'value.{name}'[:200] if name else '') from None
 
     def _begin_run(self, line: RunLine) -> None:
         number = len(self.runs)
@@ -163,6 +200,7 @@ class BundleReader:
         check_shape(self._number, line.shape)
         file = self._staging.folder / f'{number}.steps'
         file.touch()
+        self._numbers[info.id] = number
         self.runs.append(StagedRun(info=info, shape=line.shape, file=file, notes=line.notes))
         self._fold = Fold(info.id, line.shape)
         self._known = frozenset(state.path for state in line.shape.states) | {START}
@@ -223,10 +261,11 @@ class BundleReader:
 
     def _link_object(self, line: ObjectRefLine) -> None:
         self._end_steps()
-        number = next((n for n, run in enumerate(self.runs[:-1]) if run.info.id == line.run), None)
-        if number is None or line.digest not in self._staging.objects(number):
+        last = len(self.runs) - 1
+        number = self._numbers.get(RunId(line.run), last)
+        if number == last or line.digest not in self._staging.objects(number):
             raise BundleError(self._number, 'no run before this one has that content', field='digest')
-        self._staging.objects(number).link_one(line.digest, self._staging.objects(len(self.runs) - 1))
+        self._staging.objects(number).link_one(line.digest, self._staging.objects(last))
 
     def _append_to_file(self, name: str, line: bytes) -> None:
         self._end_steps()
@@ -269,7 +308,10 @@ class BundleReader:
         run.info = summary(run.info, projection)
 
     def _check_end(self, line: EndLine, head: HeadLine) -> None:
+        self._finish_documents()
         self._finish_run()
+        if not head.runs and not self.count_documents:
+            raise BundleError(1, 'it must name at least one run', field='runs')
         if len(self.runs) != len(head.runs):
             raise BundleError(
                 self._number, f'{len(head.runs)} runs are named, but the file holds {len(self.runs)}'

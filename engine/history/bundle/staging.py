@@ -9,14 +9,16 @@ import hashlib
 import os
 import secrets
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, cast
 
 import orjson
 
-from engine.history.bundle.format import NoteLine, StepLine, parse_line
+from engine.history.bundle.documents import Document
+from engine.history.bundle.format import DocumentLine, NoteLine, StepLine, parse_line
 from engine.journal.protocol import WholeRun
 from engine.records import Note, RunId, RunInfo, Shape, Snapshot, Transition
 from engine.runtime.run_factory import ACTOR
@@ -28,6 +30,8 @@ STAGING_PREFIX = '.importing-'
 MOVED = 'moved'
 """The subfolder that lists runs moved into place; if the process dies, `sweep` removes unjournaled ones."""
 
+DOCUMENTS = 'documents'
+"""The file with the lines of documents."""
 SNAPSHOT_PREFIX = b'!'
 """Marks a line of the steps file that holds a snapshot instead of a step."""
 
@@ -55,6 +59,18 @@ class Staging:
     def objects(self, number: int) -> ObjectStore:
         """Return the staged files of the run with this number in the bundle."""
         return ObjectStore(self.home(number) / 'objects')
+
+    def add_document(self, line: bytes) -> None:
+        """Keep the line of a document."""
+        with (self.folder / DOCUMENTS).open('ab') as file:
+            file.write(line)
+
+    def documents(self) -> Iterator[Document]:
+        """Yield the documents, in order. Blocks."""
+        file = self.folder / DOCUMENTS
+        with file.open('rb') if file.exists() else BytesIO() as lines:
+            for line in lines:
+                yield cast(DocumentLine, parse_line(0, line)).document
 
     def move_into_place(self, number: int, home: Path) -> None:
         """Move an unpacked run into place, replacing any existing folder."""
@@ -135,9 +151,10 @@ class StagedRun:
         if self.closing:
             yield replace(self.closing, run=run)
 
-    def as_run(self, run: RunId, parent: RunId | None) -> WholeRun:
-        """Return the complete run under the id `run`."""
-        info = replace(self.info, id=run, parent=parent, author=ACTOR.get())
+    def as_run(self, run: RunId, parent: RunId | None, tags: Mapping[str, str]) -> WholeRun:
+        """Return the complete run under the id `run`, with these tags replaced."""
+        replaced = tuple(tags.get(tag, tag) for tag in self.info.tags)
+        info = replace(self.info, id=run, parent=parent, tags=replaced, author=ACTOR.get())
         notes = [Note(run=run, **note.model_dump()) for note in self.notes]
         return WholeRun(info=info, shape=self.shape, history=self.history(run), notes=notes)
 

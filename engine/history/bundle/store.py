@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.history.bundle.documents import DocumentKinds
 from engine.history.run_reader import RunReader
 from engine.host.clock import Clock
 from engine.runtime.run_recordings import Recordings
@@ -18,3 +19,5 @@ class BundleStore:
     workspaces: Workspaces
     recordings: Recordings
     clock: Clock
+    documents: DocumentKinds
+    """Takes what a bundle holds besides runs."""

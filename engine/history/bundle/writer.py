@@ -8,13 +8,22 @@ import hashlib
 import importlib.metadata
 import tempfile
 import zlib
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from engine.errors import BundleError
 from engine.history.bundle.contents import RedactedObjects
-from engine.history.bundle.format import FORMAT, VERSION, encode_line, jsonable, run_line, step_line
+from engine.history.bundle.documents import Document
+from engine.history.bundle.format import (
+    FORMAT,
+    VERSION,
+    document_line,
+    encode_line,
+    jsonable,
+    run_line,
+    step_line,
+)
 from engine.history.bundle.redaction import Redaction
 from engine.history.bundle.store import BundleStore
 from engine.models.recording.exchange import pack, read_lines, unpack
@@ -49,6 +58,7 @@ async def export_bundle(
     store: BundleStore,
     runs: Sequence[RunId],
     *,
+    documents: AsyncIterable[Document] | None = None,
     redaction: Redaction | None = None,
     compressed: bool = True,
 ) -> AsyncIterator[bytes]:
@@ -57,6 +67,7 @@ async def export_bundle(
     Args:
         store: the storage that holds the runs.
         runs: parents before their forks. An unfinished run is exported up to its current step.
+        documents: what belongs to the runs; secrets are removed from it, too.
         redaction: the secrets to remove; by default those this process knows.
         compressed: whether to compress the file with gzip.
 
@@ -68,7 +79,7 @@ async def export_bundle(
     press = zlib.compressobj(wbits=31) if compressed else None
     with tempfile.TemporaryDirectory(prefix='hemicycle-') as scratch:
         writer = _BundleWriter(store, redaction, Path(scratch))
-        async for batch in writer.write_batches(runs):
+        async for batch in writer.write_batches(runs, documents):
             if chunk := await asyncio.to_thread(press.compress, batch) if press else batch:
                 yield chunk
     if press:
@@ -82,9 +93,14 @@ class _BundleWriter:
         self._known: dict[str, RunId] = {}
         """The run each object was written with, by digest."""
 
-    async def write_batches(self, runs: Sequence[RunId]) -> AsyncIterator[bytes]:
+    async def write_batches(
+        self, runs: Sequence[RunId], documents: AsyncIterable[Document] | None
+    ) -> AsyncIterator[bytes]:
         infos = [await self._store.reader.journal.info(run) for run in runs]
         yield self._encode_line(head_line(infos, self._store.clock.now()))
+        if documents:
+            async for document in documents:
+                yield await asyncio.to_thread(self._encode_redacted, document_line(document))
         for info in infos:
             await self._store.workspaces.fetch(info.id)
             await self._store.recordings.fetch(info.id)

@@ -44,7 +44,7 @@ class ForkSetup:
             view = (await read_fold(self._journal, info.id, info.parent_at)).view
             await self._workspaces.fork(info.parent, info.id, view.files.values())
             await self._recordings.fork(info.parent, view, into=info.id)
-        elif 'play' in info.options:
+        elif 'play' in info.options or info.given_files:
             await self._workspaces.fork(info.parent, info.id, ())
 
     async def find_world(

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 from typing import IO, Any, BinaryIO
 
 from engine.errors import BundleError
+from engine.history.bundle.documents import Imported
 from engine.history.bundle.format import encode_line, run_line, step_line
-from engine.history.bundle.importer import Imported, finish_work, import_bundle
+from engine.history.bundle.importer import finish_work, import_bundle
 from engine.history.bundle.store import BundleStore
 from engine.history.bundle.writer import head_line
 from engine.history.traces.converter import ConvertedRun, convert_trace

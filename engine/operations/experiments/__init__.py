@@ -1,9 +1,9 @@
 """Experiments: which variant of a workflow is better on a dataset, and whether that is true."""
 
-from engine.operations.experiments.adoption import LaunchDefault, NoLaunchDefault
+from engine.operations.experiments.adoption import AdoptionKind, AdoptionPlan, LaunchDefault, NoLaunchDefault
 from engine.operations.experiments.answer.path_records import PathAnswer, PlaceStats, PlaceUse
 from engine.operations.experiments.answer.records import Answer, TrendPoint, VariantComparison, VariantSummary
-from engine.operations.experiments.answer.words import figures, plain
+from engine.operations.experiments.answer.words import figures, plain, quoted
 from engine.operations.experiments.datasets import (
     Case,
     ImportedCases,
@@ -12,10 +12,10 @@ from engine.operations.experiments.datasets import (
     export_json_lines,
     import_cases,
 )
-from engine.operations.experiments.files import SAMPLE, read_experiment
+from engine.operations.experiments.files.yaml_file import SAMPLE, read_experiment
 from engine.operations.experiments.library import DatasetInfo, UnknownDataset
-from engine.operations.experiments.marking import Agreement, Pairing
-from engine.operations.experiments.planning import Plan, change_between, launch_of
+from engine.operations.experiments.marking import Agreement, Pairing, Unmarked
+from engine.operations.experiments.planning import TAG, Amounts, Estimate, Plan, change_between, launch_of
 from engine.operations.experiments.records import (
     MAX_SCORERS,
     MAX_VARIANTS,
@@ -35,12 +35,17 @@ __all__ = [
     'MAX_SCORERS',
     'MAX_VARIANTS',
     'SAMPLE',
+    'TAG',
+    'AdoptionKind',
+    'AdoptionPlan',
     'Agreement',
+    'Amounts',
     'Answer',
     'Case',
     'Cell',
     'DatasetInfo',
     'Direction',
+    'Estimate',
     'Experiment',
     'ImportedCases',
     'LaunchDefault',
@@ -57,6 +62,7 @@ __all__ = [
     'TrendPoint',
     'UnknownDataset',
     'UnknownExperiment',
+    'Unmarked',
     'Variant',
     'VariantComparison',
     'VariantSummary',
@@ -68,6 +74,7 @@ __all__ = [
     'import_cases',
     'launch_of',
     'plain',
+    'quoted',
     'read_experiment',
     'read_scorers',
     'scorer',

@@ -3,66 +3,40 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import uuid
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import replace
 
-from engine.errors import (
-    EngineError,
-    EntryChanged,
-    EventRefused,
-    InvalidInput,
-    JournalError,
-    UnknownPattern,
-    UnknownRun,
-)
-from engine.operations.experiments.adoption import Adoption, LaunchDefault
+from engine.operations.experiments.adoption import Adoption, AdoptionKind, AdoptionPlan, LaunchDefault
 from engine.operations.experiments.answer import find_answer
 from engine.operations.experiments.answer.path_records import PathAnswer
 from engine.operations.experiments.answer.records import Answer, TrendPoint
-from engine.operations.experiments.datasets import Case
-from engine.operations.experiments.host import Host
+from engine.operations.experiments.files.bundle_export import BundleExport
 from engine.operations.experiments.library import Library, UnknownDataset
-from engine.operations.experiments.marking import Agreement, Marking, Pairing
+from engine.operations.experiments.marking import Agreement, Marking, Pairing, Unmarked
 from engine.operations.experiments.outcomes import read_paths, read_regression, read_trend
-from engine.operations.experiments.planning import (
-    MAX_PROBLEMS,
-    Bound,
-    Plan,
-    PlannedRun,
-    Planner,
-    changes_since,
-    naming,
+from engine.operations.experiments.planning import Plan, Planner, naming
+from engine.operations.experiments.records import (
+    CellPage,
+    Experiment,
+    ExperimentRefused,
+    Mark,
+    ScorerSpec,
+    State,
+    UnknownExperiment,
 )
-from engine.operations.experiments.records import Cell, Experiment, Mark, ScorerSpec, UnknownExperiment
-from engine.operations.experiments.runner import Runner, design_of, results_of
+from engine.operations.experiments.running.drivers import Drivers
+from engine.operations.experiments.running.estimating import estimate, judges_of, loads_of
+from engine.operations.experiments.running.host import Host
+from engine.operations.experiments.running.preparing import Preparing
+from engine.operations.experiments.running.runner import design_of, results_of
 from engine.operations.experiments.scorers import read_scorers, scorers_digest
 from engine.operations.experiments.store import ExperimentStore
-from engine.records import Launch, RunInfo, Status
+from engine.operations.rehearsal import Cost
+from engine.records import Launch, RunInfo
 from engine.runtime.run_factory import ACTOR
 
-log = logging.getLogger('hemicycle')
-LEASE_SECONDS = 20.0
-"""How long a process is taken to run an experiment after its last sign of life."""
-HEARTBEAT_SECONDS = 5.0
-ADOPTION_SECONDS = 2.0
-"""Seconds between looks for experiments that nobody runs."""
-Seen = Callable[[Experiment], bool]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CellPage:
-    """The cells of an experiment that have changed since a cursor."""
-
-    cells: tuple[Cell, ...]
-    cursor: float
-    """Give it as `since` to get what changes afterwards."""
-    planned: int
-    """How many runs there are to be, of all variants together."""
+Seen = Callable[[Experiment | RunInfo], bool]
 
 
 class Experiments:
@@ -71,7 +45,7 @@ class Experiments:
     Args:
         host: the conductor.
         check: checks a launch as if it was started. Raises `InvalidInput`, and what starting it may raise.
-        bound: returns what a run uses at most.
+        rehearse: returns what a run costs, by a rehearsal.
         is_alive: whether the process of that name is still alive; see `LocalConductor`.
     """
 
@@ -79,32 +53,32 @@ class Experiments:
         self,
         host: Host,
         check: Callable[[Launch], Awaitable[object]],
-        bound: Callable[[Launch], Awaitable[Bound]],
+        rehearse: Callable[[Launch], Awaitable[Cost]],
         is_alive: Callable[[str], bool],
     ) -> None:
-        self._host, self._check, self._bound, self._is_alive = host, check, bound, is_alive
-        self._store = ExperimentStore(host.journal.documents)
-        self.datasets = Library(host.journal.documents, host.catalog, host.clock)
-        self._adoption = Adoption(host.journal.documents, host.clock)
+        self._host, self._rehearse = host, rehearse
+        documents = host.journal.documents
+        self._store, self.datasets = ExperimentStore(documents), Library(documents, host.catalog, host.clock)
+        self._adoption = Adoption(documents, host.charts, host.catalog, self.datasets, host.clock)
         self._marking = Marking(host, self._store, self.datasets)
-        self._runners: dict[str, asyncio.Task[None]] = {}
-        """The experiments that run in this process."""
-        self._again: set[str] = set()
-        """Those of them that somebody wants to go on, though they may just have ended."""
-        self._closing = asyncio.Event()
-        self._seen: Seen = lambda experiment: True
+        self._bundles = BundleExport(host, self._store, self.datasets)
+        self._preparing = Preparing(host, self._store, self.datasets, check)
+        self._drivers = Drivers(host, self._store, self.datasets, self._preparing, is_alive)
+        self.run, self.close = self._drivers.run, self._drivers.close
+        self._seen: Seen = lambda record: True
         self._counts: dict[tuple[str, str, str], int] = {}
         """How many cases a split of a version of a dataset has."""
 
-    def seen_by(self, can_see: Callable[[Experiment], bool]) -> Experiments:
-        """Return the experiments of a person who may see these."""
+    def seen_by(self, can_see: Seen) -> Experiments:
+        """Return the experiments of a person who may see these, and these runs."""
         narrowed = object.__new__(Experiments)
         vars(narrowed).update(vars(self), _seen=can_see)
         return narrowed
 
-    async def list(self) -> list[Experiment]:
-        """Return all experiments, newest first."""
-        return [item for item in await self._store.experiments.list(newest=True) if self._seen(item)]
+    async def list(self, *, state: State | None = None, after: float | None = None) -> list[Experiment]:
+        """Return the experiments, newest first: those in a state, or made after a moment."""
+        stored = await self._store.newest(after, **({'state': state} if state else {}))
+        return [item for item in stored if self._seen(item)]
 
     async def get(self, experiment: str) -> Experiment:
         """Return an experiment by its id. Raises `UnknownExperiment`."""
@@ -116,25 +90,21 @@ class Experiments:
     async def plan(self, experiment: Experiment) -> Plan:
         """Return what an experiment would do. Raises as `add`."""
         pinned, planner = await self._prepare(experiment)
-        reusable, changed = await self._reusable(pinned, planner)
+        reusable, changed = await self._preparing.reusable(pinned, planner)
 
         def count() -> int:
             return sum(reusable(planned) is not None for planned in planner.runs()) if pinned.after else 0
 
         reused = await asyncio.to_thread(count)
         per_variant = len(planner.cases) * pinned.repeats
-        bounds = [await self._bound(launch) for launch in planner.sample_launches().values()]
         runs = per_variant * len(pinned.variants) - reused
-        share = runs / (per_variant * len(pinned.variants))
+        judges = judges_of(planner)
         return Plan(
             cases=len(planner.cases),
             runs=runs,
             reused=reused,
-            bound=Bound(
-                calls=_total([bound.calls for bound in bounds], per_variant * share),
-                tokens=_total([bound.tokens for bound in bounds], per_variant * share),
-                dollars=_total([bound.dollars for bound in bounds], per_variant * share),
-            ),
+            judges=round(sum(times for _, times in judges)),
+            estimate=await estimate([*loads_of(planner, runs), *judges], self._rehearse, self._host.journal),
             changed=changed,
         )
 
@@ -157,13 +127,13 @@ class Experiments:
             parts=await asyncio.to_thread(planner.parts),
         )
         await self._store.experiments.write([started])
-        await self._adopt(started)
+        await self._drivers.adopt(started.id)
         return started
 
-    async def cells(self, experiment: str, since: float = 0.0) -> CellPage:
-        """Return the cells that have changed after a cursor, in that order. Raises `UnknownExperiment`."""
-        stored = await self.get(experiment)
-        changed = await self._store.cells_since(experiment, since)
+    async def cells(self, experiment: str, since: float = 0.0, case: str = '') -> CellPage:
+        """Return the cells, or a case's, that have changed after a cursor. Raises `UnknownExperiment`."""
+        stored, read = await self.get(experiment), self._store
+        changed = await (read.cells_of(stored, case, since) if case else read.cells_since(experiment, since))
         cases = await self._count_cases(stored)
         return CellPage(
             cells=tuple(changed),
@@ -174,14 +144,14 @@ class Experiments:
     async def answer(self, experiment: str) -> Answer:
         """Return what the runs so far say of the variants. Raises `UnknownExperiment`."""
         stored = await self.get(experiment)
-        results = results_of(await self._store.cells.list(about=experiment))
+        results = results_of(await self._store.cells_since(experiment, 0.0))
         design = design_of(stored, await self._count_cases(stored))
         return await asyncio.to_thread(find_answer, design, results, cut_short=stored.state == 'done')
 
     async def paths(self, experiment: str) -> PathAnswer:
         """Return where the paths of variants part. Raises `UnknownExperiment`."""
         stored = await self.get(experiment)
-        return await read_paths(self._host.journal, stored, await self._store.cells.list(about=experiment))
+        return await read_paths(self._host.journal, stored, await self._store.cells_since(experiment, 0.0))
 
     async def trend(self, experiment: str) -> Sequence[TrendPoint]:
         """Return the scores of versions of its workflow, the oldest first. Raises `UnknownExperiment`."""
@@ -191,16 +161,28 @@ class Experiments:
         """Return why an experiment that is done is a regression, in words; '' if it is none."""
         return await read_regression(self._store, experiment)
 
+    async def export(self, experiment: str, *, compressed: bool = True) -> AsyncIterator[bytes]:
+        """Export an experiment; see `BundleExport.export`. Raises `UnknownExperiment`."""
+        stored = await self.get(experiment)
+        async for piece in self._bundles.export(stored, can_see=self._seen, compressed=compressed):
+            yield piece
+
     async def pause(self, experiment: str) -> Experiment:
         """Start no more runs; those under way go on. Raises `UnknownExperiment`, `EventRefused`."""
         return await self._steer(experiment, 'pause', {'running'}, state='paused')
 
     async def resume(self, experiment: str) -> Experiment:
-        """Go on after a pause, or with what a process that was killed has left. Raises as `pause`."""
+        """Go on after a pause or failure, or with what a killed process has left. Raises as `pause`."""
         stored = await self.get(experiment)
         if stored.state == 'paused' or stored.is_over:
-            stored = await self._steer(experiment, 'resume', {'paused'}, state='running')
-        await self._adopt(stored)
+            stored = await self._steer(
+                experiment,
+                'resume',
+                {'paused', 'failed'},
+                lambda stored: replace(stored, reason='', ended=0.0),
+                state='running',
+            )
+        await self._drivers.adopt(stored.id)
         return stored
 
     async def cancel(self, experiment: str, reason: str = '') -> Experiment:
@@ -213,10 +195,7 @@ class Experiments:
             state='cancelled',
             reason=reason,
         )
-        for cell in await self._store.cells.list(about=experiment, state='running'):
-            if not cell.reused:
-                with suppress(EventRefused, UnknownRun):
-                    await self._host.cancel(cell.run, 'its experiment was cancelled')
+        await self._drivers.settle(experiment)
         return cancelled
 
     async def rescore(self, experiment: str, scorers: Sequence[ScorerSpec] | None = None) -> Experiment:
@@ -234,15 +213,17 @@ class Experiments:
             digest = scorers_digest(chosen) + uuid.uuid4().hex[:8]  # Judges are asked again.
             return replace(stored, scorers=chosen, digest=digest)
 
-        scored = await self._steer(experiment, 'rescore', {'done', 'cancelled'}, edit, state='scoring')
-        await self._adopt(scored)
+        scored = await self._steer(
+            experiment, 'rescore', {'done', 'cancelled', 'failed'}, edit, state='scoring'
+        )
+        await self._drivers.adopt(scored.id)
         return scored
 
     async def remove(self, experiment: str) -> None:
         """Remove an experiment; its runs stay. Raises `UnknownExperiment`, `EventRefused`."""
         stored = await self.get(experiment)
         if not stored.is_over:
-            raise EventRefused(experiment, 'remove', f'it is {stored.state}: cancel it first')
+            raise ExperimentRefused(experiment, 'remove', f'it is {stored.state}: cancel it first')
         await self._store.remove(experiment)
 
     async def mark(
@@ -267,117 +248,39 @@ class Experiments:
         """Return runs that the caller has not marked, without their variants. Raises `UnknownExperiment`."""
         return await self._marking.to_mark(await self.get(experiment), limit)
 
+    async def unmarked(self) -> Sequence[Unmarked]:
+        """Return the experiments with answers that the caller has not marked, newest first."""
+        return await self._marking.unmarked(self._seen)
+
     async def defaults(self) -> Sequence[LaunchDefault]:
         """Return the variants that are defaults, of experiments that may be seen."""
         seen = {item.id for item in await self.list()}
         return [item for item in await self._adoption.list() if item.experiment in seen]
 
-    async def adopt(self, experiment: str, variant: str) -> LaunchDefault:
-        """Make a variant what the launch form of its pattern starts from.
+    async def adoption(self, experiment: str, variant: str) -> AdoptionPlan:
+        """Return what making a variant a version of its chart would change. Raises as `adopt`."""
+        return await self._adoption.plan(await self.get(experiment), variant)
 
-        Raises:
-            UnknownExperiment
-            InvalidInput: there is no such variant, or it would change nothing.
-        """
-        adopted = await self.get(experiment)
-        try:
-            cases = await self.datasets.cases(adopted.dataset, adopted.version)
-        except UnknownDataset:
-            cases = []
-        given = set.intersection(*(set(case.parameters) for case in cases)) if cases else set()
-        return await self._adoption.adopt(adopted, variant, given)
+    async def adopt(
+        self, experiment: str, variant: str, *, kind: AdoptionKind = 'settings', base: str = ''
+    ) -> LaunchDefault:
+        """Make a variant the default of its pattern. Raises `UnknownExperiment`, and as `Adoption.adopt`."""
+        return await self._adoption.adopt(await self.get(experiment), variant, kind, base)
 
-    async def reset_default(self, pattern: str) -> None:
-        """Have the launch form of a pattern start from its own defaults again. Raises `NoLaunchDefault`."""
-        await self._adoption.remove(pattern)
+    async def reset_default(self, pattern: str, *, version: str = '') -> None:
+        """Take back that a variant is the default. Raises as `Adoption.remove`."""
+        await self._adoption.remove(pattern, version)
 
     async def agreement(self, experiment: str) -> Sequence[Agreement]:
         """Return how far each scorer agrees with people's marks. Raises `UnknownExperiment`."""
         return await self._marking.agreement(await self.get(experiment))
 
-    async def run(self) -> None:
-        """Go on with all experiments that no process runs, until cancelled."""
-        while True:
-            try:
-                for state in ('running', 'scoring', 'paused'):
-                    for stored in await self._store.experiments.list(state=state):
-                        await self._adopt(stored)
-            except JournalError as error:
-                log.warning('experiments wait for the journal: %s', error)
-            await self._host.clock.sleep(ADOPTION_SECONDS)
-
-    async def close(self) -> None:
-        """Stop making runs; another process, or the next one, goes on."""
-        self._closing.set()
-        tasks = [*self._runners.values()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
     async def _prepare(self, experiment: Experiment) -> tuple[Experiment, Planner]:
-        """Check an experiment, and return it with the version of its dataset."""
-        read_scorers(experiment.scorers)
-        base = experiment.base.change({})
-        if experiment.budget:
-            experiment.budget.check()
-        with naming('dataset', UnknownDataset):
-            dataset = await self.datasets.get(experiment.dataset)
-            version = dataset.version(experiment.version)
-            pinned = replace(experiment, base=base, dataset=dataset.id, version=version.id)
-            cases = await self.datasets.cases(dataset.id, version.id, split=experiment.split)
-        with naming('base.pattern', UnknownPattern):
-            planner = await asyncio.to_thread(Planner, pinned, cases, self._host.catalog)
-            await asyncio.to_thread(planner.check)
-        if pinned.recorded:
-            await self._check_recorded(cases)
-        for place, launch in enumerate(planner.sample_launches().values()):
-            try:
-                await self._check(launch)
-            except InvalidInput as error:
-                at = f'variants.{place}.change'
-                raise InvalidInput({f'{at}.{name}': text for name, text in error.problems.items()}) from None
+        pinned, planner = await self._preparing.prepare(experiment)
         if experiment.after:
             with naming('after', UnknownExperiment):
                 await self.get(experiment.after)
         return pinned, planner
-
-    async def _check_recorded(self, cases: Sequence[Case]) -> None:
-        """Check that cases were made from runs that everybody may see. Raises `InvalidInput`."""
-        problems: dict[str, str] = {}
-        for case in cases:
-            try:
-                private = bool(case.source) and (await self._host.info(case.source)).private
-            except UnknownRun as error:
-                problems[f'cases.{case.id}.source'] = str(error)
-                continue
-            if not case.source or private:
-                what = 'is private' if private else 'must be a run that was recorded'
-                problems[f'cases.{case.id}.source'] = what
-        if problems:
-            raise InvalidInput(dict([*problems.items()][:MAX_PROBLEMS]))
-
-    async def _reusable(
-        self, experiment: Experiment, planner: Planner
-    ) -> tuple[Callable[[PlannedRun], Cell | None], dict[str, tuple[str, ...]]]:
-        """Return what finds a run of an earlier experiment for a planned one, and what has changed since."""
-        if not experiment.after:
-            return lambda planned: None, {}
-        with suppress(UnknownExperiment):
-            before = await self._store.experiments.get(experiment.after)
-            earlier: dict[str, Cell] = {}
-            for cell in await self._store.cells.list(about=experiment.after, state='scored'):
-                if cell.status is Status.DONE and await self._is_there(cell):
-                    earlier[cell.print] = cell
-            changed = await asyncio.to_thread(changes_since, before.parts, planner)
-            return lambda planned: earlier.get(planned.cell.print), changed
-        return lambda planned: None, {}
-
-    async def _is_there(self, cell: Cell) -> bool:
-        try:
-            info: RunInfo = await self._host.info(cell.run)
-        except UnknownRun:
-            return False
-        return not info.deleted
 
     async def _count_cases(self, experiment: Experiment) -> int:
         key = (experiment.dataset, experiment.version, experiment.split)
@@ -402,96 +305,8 @@ class Experiments:
 
         def change(stored: Experiment) -> Experiment:
             if stored.state not in states:
-                raise EventRefused(experiment, event, f'it is {stored.state}')
+                raise ExperimentRefused(experiment, event, f'it is {stored.state}')
             changed: Experiment = replace(edit(stored), **values)  # type: ignore[arg-type]
             return changed
 
         return await self._store.change(experiment, change)
-
-    async def _adopt(self, experiment: Experiment) -> None:
-        """Run an experiment in this process, unless it or another one does so already."""
-        if experiment.id in self._runners:
-            self._again.add(experiment.id)
-            return
-        if experiment.is_over or self._closing.is_set() or not await self._hold(experiment.id):
-            return
-        if experiment.id not in self._runners:
-            self._spawn(experiment.id, self._drive(experiment.id))
-
-    def _spawn(self, experiment: str, work: Coroutine[Any, Any, None]) -> None:
-        self._again.discard(experiment)
-        task = asyncio.create_task(work, name=f'experiment {experiment}')
-        self._runners[experiment] = task
-        task.add_done_callback(partial(self._forget, experiment))
-
-    def _forget(self, experiment: str, task: asyncio.Task[None]) -> None:
-        del self._runners[experiment]
-        if experiment in self._again and not self._closing.is_set():
-            self._spawn(experiment, self._drive_again(experiment))
-
-    async def _drive_again(self, experiment: str) -> None:
-        """Run an experiment that was wanted while it was being left, if there is anything left to do."""
-        with suppress(UnknownExperiment, JournalError):
-            stored = await self._store.experiments.get(experiment)
-            if not stored.is_over and await self._hold(experiment):
-                await self._drive(experiment)
-
-    async def _hold(self, experiment: str) -> bool:
-        now, owner = self._host.clock.now(), self._host.owner
-        return await self._store.take_lease(
-            experiment, owner, now, now + LEASE_SECONDS, is_dead=lambda other: not self._is_alive(other)
-        )
-
-    async def _still_holds(self, experiment: str) -> bool:
-        try:
-            return await self._hold(experiment)
-        except JournalError:  # Nobody else can take it while the journal is away.
-            return True
-
-    async def _drive(self, experiment: str) -> None:
-        """Run an experiment to its end, as long as this process holds it."""
-        try:
-            while True:
-                try:
-                    await self._run_once(experiment)
-                    return
-                except (UnknownExperiment, EventRefused):
-                    return  # It was removed, or this process is closing.
-                except JournalError as error:
-                    log.warning('experiment %s waits: %s', experiment, error)
-                    await self._host.clock.sleep(ADOPTION_SECONDS)
-                    if not await self._still_holds(experiment):
-                        return
-                except EngineError as error:
-                    now = self._host.clock.now()
-                    failed = partial(replace, state='failed', reason=str(error), ended=now)
-                    await self._store.change(experiment, failed)
-                    return
-        finally:
-            with suppress(JournalError):
-                await self._store.release_lease(experiment, self._host.owner)
-
-    async def _run_once(self, experiment: str) -> None:
-        stored = await self._store.experiments.get(experiment)
-        cases = await self.datasets.cases(stored.dataset, stored.version, split=stored.split)
-        planner = await asyncio.to_thread(Planner, stored, cases, self._host.catalog)
-        reusable, _ = await self._reusable(stored, planner)
-        runner = Runner(self._host, self._store, planner, reusable)
-        await self._while_held(experiment, asyncio.ensure_future(runner.run()))
-
-    async def _while_held(self, experiment: str, work: asyncio.Future[None]) -> None:
-        try:
-            while not work.done():
-                await asyncio.wait([work], timeout=HEARTBEAT_SECONDS)
-                if not work.done() and not await self._still_holds(experiment):
-                    raise EntryChanged('experiment-lease', experiment)
-            await work
-        finally:
-            work.cancel()
-            await asyncio.gather(work, return_exceptions=True)
-
-
-def _total(each: Sequence[float | None], times: float) -> float | None:
-    """Return the sum for all variants; None if one is not known."""
-    known = [amount for amount in each if amount is not None]
-    return sum(known) * times if len(known) == len(each) else None

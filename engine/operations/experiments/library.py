@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from io import BytesIO
@@ -17,17 +17,16 @@ from engine.errors import EngineError, EntryChanged, InvalidInput
 from engine.host.clock import Clock
 from engine.journal.documents import Documents, Entry, EntryQuery
 from engine.journal.store import Columns, Store
-from engine.operations.experiments.datasets import MAX_CASES, Case, ImportedCases, import_cases
+from engine.operations.experiments.datasets import MAX_CASES, Case, ImportedCases, check_size, import_cases
 from engine.operations.experiments.records import MAX_CASE, digest_of
 from engine.records import COMPUTED, Instant, Label
 from engine.records.jsonable import refuse_nul
+from engine.records.launch import check_files
 from engine.runtime.run_factory import ACTOR
 
 CASES_KIND = 'dataset-cases'
 """The kind of the entries that hold the cases of a version, `PER_ENTRY` in each."""
 PER_ENTRY = 100
-MAX_BYTES = 64 << 20
-"""Maximum size of the cases of a version, as JSON."""
 CASE_LIST: TypeAdapter[list[Case]] = TypeAdapter(list[Case])
 
 
@@ -89,7 +88,8 @@ class Library:
         """Return a dataset by its id or its name. Raises `UnknownDataset`."""
         if stored := await self._store.find(dataset):
             return stored
-        named = [item for item in await self._store.list() if item.name == dataset]
+        name = _name_of(dataset)
+        named = [item for item in await self._store.list() if item.name == name]
         if len(named) != 1:
             raise UnknownDataset(dataset)
         return named[0]
@@ -108,41 +108,72 @@ class Library:
         Raises:
             InvalidInput: names the case.
         """
-        name = ' '.join(dataset.split())
-        chunks, version = await asyncio.to_thread(_encode, cases)
+        chunks, version = await asyncio.to_thread(encode_cases, cases)
         now, author = self._clock.now(), ACTOR.get()
         try:
             info = await self.get(dataset)
         except UnknownDataset:
-            if not 0 < len(name) <= 200:
-                raise InvalidInput({'dataset': 'its name must have 1 to 200 characters'}) from None
-            info = DatasetInfo(id=uuid.uuid4().hex[:12], name=name, created=now, author=author)
-            await self._store.write([info])
+            info = await self._make(_name_of(dataset), now, author)
         if info.versions and info.versions[-1].id == version:
             return info
-        about = f'{info.id}/{version}'
-        for number, chunk in enumerate(chunks):
-            key = f'{about}/{number:06}'
-            old = await self._documents.get(CASES_KIND, key)
-            if old is None:
-                await self._documents.write(
-                    [Entry(kind=CASES_KIND, key=key, about=about, rank=number, body={'cases': chunk})]
-                )
-        added = DatasetVersion(
-            id=version,
-            cases=len(cases),
-            created=now,
-            author=author,
-            note=note,
-            splits=tuple(dict.fromkeys(case.split for case in cases if case.split)),
-        )
+        for entry in await self._missing(f'{info.id}/{version}', chunks):
+            with suppress(EntryChanged):  # Somebody else has just saved the same.
+                await self._documents.write([entry])
+        added = _version_of(cases, id=version, created=now, author=author, note=note)
+
+        def edit(stored: DatasetInfo) -> DatasetInfo:
+            if stored.versions and stored.versions[-1].id == version:
+                return stored
+            return replace(stored, versions=(*stored.versions, added))
+
         while True:
             try:
-                return await self._store.change(
-                    info.id, lambda stored: replace(stored, versions=(*stored.versions, added))
-                )
+                return await self._store.change(info.id, edit)
             except EntryChanged:
                 continue
+
+    async def _make(self, name: str, now: float, author: str) -> DatasetInfo:
+        """Make a dataset, unless somebody else has just done so. Raises `InvalidInput`."""
+        if not 0 < len(name) <= 200 or '/' in name or not name.strip('.'):
+            problem = 'its name must have 1 to 200 characters, more than dots, and no slash'
+            raise InvalidInput({'dataset': problem})
+        # An id that follows from the name, so that two who save under a new name at once make one dataset.
+        new = DatasetInfo(id=digest_of('dataset', name)[:12], name=name, created=now, author=author)
+        try:
+            await self._store.write([new])
+        except EntryChanged:
+            return await self._store.get(new.id)
+        return new
+
+    async def take_version(self, dataset: DatasetInfo, cases: Sequence[Case]) -> tuple[str, Sequence[Entry]]:
+        """Return under which id a dataset from elsewhere is here, and the entries that bring its version.
+
+        If there is a dataset of its id, or of its name, that one takes the version, but not as its newest:
+        what is run next here stays the same.
+
+        Args:
+            dataset: it has one version.
+            cases: those of the version.
+
+        Raises:
+            InvalidInput: names the case.
+        """
+        chunks, version = await asyncio.to_thread(encode_cases, cases)
+        (theirs,) = dataset.versions
+        author = ACTOR.get()
+        added = _version_of(cases, id=version, created=theirs.created, author=author, note=theirs.note)
+        entry = await self._find_entry(dataset)
+        if entry is None:
+            new = replace(dataset, versions=(added,), author=author)
+            return new.id, [self._store.entry_of(new), *await self._missing(f'{new.id}/{version}', chunks)]
+        here = self._store.item_of(entry)
+        if any(item.id == version for item in here.versions):
+            return here.id, []
+        older, newest = here.versions[:-1], here.versions[-1:]
+        place = sum(item.created <= added.created for item in older)
+        changed = replace(here, versions=(*older[:place], added, *older[place:], *newest))
+        written = replace(self._store.entry_of(changed), version=entry.version)
+        return here.id, [written, *await self._missing(f'{here.id}/{version}', chunks)]
 
     async def read_table(
         self,
@@ -164,21 +195,54 @@ class Library:
         for version in info.versions:
             await self._documents.forget(EntryQuery(kind=CASES_KIND, about=f'{info.id}/{version.id}'))
 
+    async def _find_entry(self, dataset: DatasetInfo) -> Entry | None:
+        """Return the dataset here that has this one's id, or else its name."""
+        entries = await self._documents.find(EntryQuery(kind=self._store.kind))
+        matches = {entry.key == dataset.id: entry for entry in entries if _is_named(entry, dataset)}
+        return matches.get(True) or matches.get(False)
 
-def _encode(cases: Sequence[Case]) -> tuple[list[list[Any]], str]:
+    async def _missing(self, about: str, chunks: Sequence[Any]) -> Sequence[Entry]:
+        """Return the entries of cases that are not stored yet."""
+        entries = [
+            Entry(
+                kind=CASES_KIND, key=f'{about}/{number:06}', about=about, rank=number, body={'cases': chunk}
+            )
+            for number, chunk in enumerate(chunks)
+        ]
+        return [entry for entry in entries if await self._documents.get(CASES_KIND, entry.key) is None]
+
+
+def _name_of(dataset: str) -> str:
+    return ' '.join(dataset.split())
+
+
+def _is_named(entry: Entry, dataset: DatasetInfo) -> bool:
+    return entry.key == dataset.id or entry.body['name'] == dataset.name
+
+
+def _version_of(cases: Sequence[Case], *, id: str, created: float, author: str, note: str) -> DatasetVersion:
+    splits = tuple(dict.fromkeys(case.split for case in cases if case.split))
+    return DatasetVersion(id=id, cases=len(cases), created=created, author=author, note=note, splits=splits)
+
+
+def encode_cases(cases: Sequence[Case]) -> tuple[list[list[Any]], str]:
     """Return the cases as JSON, some at a time, and the digest of all. Raises `InvalidInput`."""
     problems: dict[str, str] = {}
     if not 0 < len(cases) <= MAX_CASES:
         problems['cases'] = f'there must be 1 to {MAX_CASES:,}, not {len(cases):,}'
     seen: set[str] = set()
+    checked: list[Case] = []
     for place, case in enumerate(cases):
         if not 0 < len(case.id) <= MAX_CASE or case.id in seen:
             problems[f'cases.{place}.id'] = f'must be unique and have 1 to {MAX_CASE} characters'
         seen.add(case.id)
+        try:
+            checked.append(replace(case, files=check_files(case.files, f'cases.{place}.files')))
+        except InvalidInput as error:
+            problems |= error.problems
     if problems:
         raise InvalidInput(dict([*problems.items()][:20]))
-    dumped = CASE_LIST.dump_python(list(cases), mode='json')
+    dumped = CASE_LIST.dump_python(checked, mode='json')
     refuse_nul({'cases': dumped})
-    if len(CASE_LIST.dump_json(list(cases))) > MAX_BYTES:
-        raise InvalidInput({'cases': f'are larger than {MAX_BYTES >> 20} MB'})
+    check_size(len(CASE_LIST.dump_json(checked)))
     return [dumped[at : at + PER_ENTRY] for at in range(0, len(dumped), PER_ENTRY)], digest_of(dumped)

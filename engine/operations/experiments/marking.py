@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
 from engine.errors import EntryChanged, InvalidInput, UnknownRun
 from engine.operations.experiments.datasets import Case
-from engine.operations.experiments.host import Desk, Host
 from engine.operations.experiments.library import Library, UnknownDataset
-from engine.operations.experiments.records import Cell, Experiment, Mark, cell_id, digest_of
+from engine.operations.experiments.records import Cell, Experiment, Mark, cell_id, digest_of, mark_id
+from engine.operations.experiments.running.host import Desk, Host
 from engine.operations.experiments.scorers import latest_marks, read_scorers, score_run
 from engine.operations.experiments.scorers.people import People
 from engine.operations.experiments.store import ExperimentStore
@@ -23,6 +24,8 @@ from engine.runtime.run_factory import ACTOR
 
 MIN_CORRELATED = 3
 """How many marked runs a correlation needs."""
+MAX_UNMARKED = 50
+"""How many of the newest experiments are looked through for answers to mark."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +41,16 @@ class Pairing:
     answer: Any = None
     other: Any = None
     """The answer of the run beside it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unmarked:
+    """An experiment with answers that a person has not marked yet."""
+
+    experiment: str
+    name: str
+    left: int
+    """How many are left: answers, or pairs of answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +75,8 @@ class Marking:
 
     def __init__(self, host: Host, store: ExperimentStore, datasets: Library) -> None:
         self._host, self._store, self._datasets = host, store, datasets
+        self._left: dict[tuple[str, str], tuple[object, int]] = {}
+        """How much a person has left of an experiment, and of which runs and marks that was counted."""
 
     async def mark(self, experiment: Experiment, mark: Mark) -> Mark:
         """Store a mark, and score the runs that it is about anew by what people think of them.
@@ -79,20 +94,53 @@ class Marking:
         if mark.value is None and not mark.comment.strip():
             raise InvalidInput({'value': 'give a value from 0 to 1, or a comment'})
         now, author = self._host.clock.now(), ACTOR.get()
-        key = digest_of(experiment.id, mark.cell, mark.over, author, now)
-        stored = replace(mark, id=key, experiment=experiment.id, author=author, created=now)
+        stored = replace(mark, experiment=experiment.id, author=author, created=now)
+        stored = replace(stored, id=mark_id(stored))
         await self._store.marks.write([stored])
         for cell in cells.values():
             if cell and cell.run:
-                await self._score(experiment, cell.id)
+                with suppress(UnknownRun):  # It has been removed; the mark stays.
+                    await self._score(experiment, cell.id)
         return stored
 
     async def to_mark(self, experiment: Experiment, limit: int) -> list[Pairing]:
         """Return runs that the caller has not marked yet, the longest ended first."""
-        people = next(
-            (scorer for scorer in read_scorers(experiment.scorers).values() if isinstance(scorer, People)),
-            None,
-        )
+        pairs = (await self._pairs(experiment))[:limit]
+        if not pairs:
+            return []
+        try:
+            cases = {
+                case.id: case for case in await self._datasets.cases(experiment.dataset, experiment.version)
+            }
+        except UnknownDataset:
+            cases = {}
+        me = ACTOR.get()
+        return [await self._pairing(cases.get(cell.case), cell, other, me) for cell, other in pairs]
+
+    async def unmarked(self, can_see: Callable[[Experiment], bool]) -> list[Unmarked]:
+        """Return the experiments of which the caller has answers left to mark, newest first.
+
+        What was cancelled or has failed is left alone. Counts again only where something has changed.
+        """
+        me, unmarked = ACTOR.get(), []
+        for experiment in await self._store.experiments.list(newest=True, limit=MAX_UNMARKED):
+            is_dropped = experiment.state in ('cancelled', 'failed')
+            if is_dropped or not can_see(experiment) or not _people(experiment):
+                continue
+            cells = await self._store.cells.list(about=experiment.id, newest=True, limit=1)
+            marks = await self._store.marks.list(about=experiment.id, newest=True, limit=1)
+            stamp = (cells, marks, experiment.scorers)
+            counted, left = self._left.get((experiment.id, me), (None, 0))
+            if counted != stamp:
+                left = len(await self._pairs(experiment))
+                self._left[experiment.id, me] = (stamp, left)
+            if left:
+                unmarked.append(Unmarked(experiment=experiment.id, name=experiment.name, left=left))
+        return unmarked
+
+    async def _pairs(self, experiment: Experiment) -> list[tuple[Cell, Cell | None]]:
+        """Return the runs that the caller has not marked, each with the one that is shown beside it."""
+        people = next(iter(_people(experiment).values()), None)
         if people is None:
             return []
         me = ACTOR.get()
@@ -100,13 +148,7 @@ class Marking:
         done = {frozenset((mark.cell, mark.over)) for mark in marks if mark.author == me}
         cells = [cell for cell in await self._store.cells.list(about=experiment.id) if _is_good(cell)]
         by_id = {cell.id: cell for cell in cells}
-        try:
-            cases = {
-                case.id: case for case in await self._datasets.cases(experiment.dataset, experiment.version)
-            }
-        except UnknownDataset:
-            cases = {}
-        pairings: list[Pairing] = []
+        pairs: list[tuple[Cell, Cell | None]] = []
         for cell in cells:
             other = None
             if people.compare:
@@ -114,12 +156,9 @@ class Marking:
                 other = by_id.get(cell_id(experiment.id, cell.case, first, cell.repeat))
                 if other is None or other is cell:
                     continue
-            if frozenset((cell.id, other.id if other else '')) in done:
-                continue
-            pairings.append(await self._pairing(cases.get(cell.case), cell, other, me))
-            if len(pairings) >= limit:
-                break
-        return pairings
+            if frozenset((cell.id, other.id if other else '')) not in done:
+                pairs.append((cell, other))
+        return pairs
 
     async def agreement(self, experiment: Experiment) -> list[Agreement]:
         """Return how far each scorer agrees with people's marks of the same runs."""
@@ -151,22 +190,23 @@ class Marking:
         return fold.view.memory.get(fold.shape.answer) if fold.shape.answer else None
 
     async def _score(self, experiment: Experiment, cell: str) -> None:
-        scorers = {
-            name: scorer
-            for name, scorer in read_scorers(experiment.scorers).items()
-            if isinstance(scorer, People)
-        }
+        scorers = _people(experiment)
         while scorers:
             stored = await self._store.cells.find(cell)
-            if stored is None or stored.state != 'scored':
+            if stored is None or stored.state == 'running':
                 return
+            if stored.state == 'ended':
+                try:
+                    await self._store.touch(stored)  # Whoever scores it now sees that there is a mark.
+                    return
+                except EntryChanged:
+                    continue
             evidence = await Desk(self._host, experiment).evidence(
                 stored, _Unread(stored.case), scorers, marks=tuple(await self._store.marks_of(stored))
             )
             scores = {**stored.scores, **await score_run(scorers, evidence)}
-            changed = max(self._host.clock.now(), stored.changed + 1e-6)
             try:
-                await self._store.write_cell(replace(stored, scores=scores, changed=changed))
+                await self._store.touch(replace(stored, scores=scores))
                 return
             except EntryChanged:
                 continue
@@ -178,6 +218,12 @@ class _Unread:
 
     id: str
     expectation: Any = None
+
+
+def _people(experiment: Experiment) -> dict[str, People]:
+    """Return the scorers that ask people; the others need not be known here, as after an import."""
+    scorers = read_scorers([spec for spec in experiment.scorers if spec.kind == 'people'])
+    return {name: scorer for name, scorer in scorers.items() if isinstance(scorer, People)}
 
 
 def _is_good(cell: Cell) -> bool:

@@ -12,13 +12,13 @@ from engine.operations.experiments.answer import find_answer
 from engine.operations.experiments.answer.path_records import PathAnswer, RunPath
 from engine.operations.experiments.answer.records import CellResult, Design, Measure, TrendPoint
 from engine.operations.experiments.answer.trend import find_trend
-from engine.operations.experiments.answer.words import plain
+from engine.operations.experiments.answer.words import plain, quoted
 from engine.operations.experiments.records import Cell, Experiment
-from engine.operations.experiments.runner import results_of
+from engine.operations.experiments.running.runner import results_of
 from engine.operations.experiments.store import ExperimentStore
 
-NOW, LAST = 'This time', 'last time'
-"""What the same variant is called in two experiments."""
+NOW, LAST = 'now', 'before'
+"""Names of the same variant in two experiments."""
 
 
 async def read_paths(journal: Journal, experiment: Experiment, cells: Sequence[Cell]) -> PathAnswer:
@@ -85,14 +85,15 @@ async def read_regression(store: ExperimentStore, experiment: Experiment) -> str
         ),
         cases=len({result.case for result in now}),
         repeats=experiment.repeats,
+        words={NOW: quoted(first.name), LAST: 'last time'},
     )
     answer = await asyncio.to_thread(find_answer, design, [*last, *now], cut_short=True)
     mean = answer.variants[1].scores[0].mean
     if experiment.falls_short(mean):
         limit = plain(experiment.fail_under or 0.0)
         if mean is None:
-            return f'{first.name} was not scored by {measure.name}, and must reach {limit}.'
-        return f'{first.name} scored {plain(mean)} by {measure.name}, worse than {limit}.'
+            return f'{quoted(first.name)} was not scored by {measure.name}, and must reach {limit}.'
+        return f'{quoted(first.name)} scored {plain(mean)} by {measure.name}, worse than {limit}.'
     return answer.text if before and answer.comparisons[0].standing == 'worse' else ''
 
 

@@ -14,9 +14,14 @@ from engine.errors import EngineError, InvalidInput
 from engine.operations.experiments.datasets import Case
 from engine.operations.experiments.records import Cell, Experiment, Variant, cell_id, digest_of
 from engine.records import Budget, Launch, RunId
+from engine.records.launch import check_files
 from engine.records.run_info import MAX_TAG, MAX_TAGS, MAX_TITLE
 
-MERGED: Final = ('parameters', 'models', 'effort', 'instructions', 'tools', 'stubs')
+BY_ROLE: Final = ('models', 'effort', 'instructions', 'tools', 'stubs')
+"""Fields of a launch that are given by role."""
+TAKEN_BACK: Final = (*BY_ROLE, 'files')
+"""Fields of which None for an entry takes back what the base gives."""
+MERGED: Final = ('parameters', *TAKEN_BACK)
 """Fields of a launch of which a variant gives only the entries that differ."""
 OWN: Final = {
     'title': 'the case, the variant and the repeat name its runs',
@@ -28,16 +33,35 @@ OWN: Final = {
 TAG = 'experiment:'
 """The runs of an experiment have the tag `experiment:ID`."""
 MAX_PROBLEMS = 20
+MAX_RUNS = 20_000
+"""The most runs of an experiment: its answer is computed from all of them, at once."""
 MAX_SEED = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bound:
-    """What runs use at most; None where there is no bound, or none is known."""
+class Amounts:
+    """What runs use; None where there is no bound, or none is known."""
 
     calls: float | None = 0
     tokens: float | None = 0
     dollars: float | None = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What the runs to make use, those of judges included."""
+
+    least_calls: float = 0
+    """The fewest calls, if nothing fails."""
+    most: Amounts = Amounts()
+    """At worst: each run uses all its turns, attempts and rounds."""
+    usual: Amounts | None = None
+    """By the medians of earlier runs, of those patterns that have any; None if none has. Dollars are known by
+    earlier runs with the same models."""
+    earlier: int = 0
+    """How many earlier runs `usual` rests on."""
+    unknown: tuple[str, ...] = ()
+    """The patterns of which no run has ended yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +73,9 @@ class Plan:
     """Runs to make."""
     reused: int = 0
     """Runs that an earlier experiment has made, and nothing that decides them has changed."""
-    bound: Bound = Bound()
-    """What the runs to make use at most, without those of judges."""
+    judges: int = 0
+    """Runs of judges, at most: runs that fail are not judged."""
+    estimate: Estimate = Estimate()
     changed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By variant, what has changed since the earlier experiment: a field of the launch such as `models`, the
     `version` of the pattern, `cases`; `new` for a variant that it did not have."""
@@ -62,6 +87,8 @@ def launch_of(base: Launch, variant: Variant) -> Launch:
     for name in MERGED:
         if name in values and isinstance(values[name], Mapping):
             values[name] = {**getattr(base, name), **values[name]}
+        if name in values and name in TAKEN_BACK:
+            values[name] = {key: value for key, value in values[name].items() if value is not None}
     return base.change(values)
 
 
@@ -73,7 +100,9 @@ def change_between(base: Launch, launch: Launch) -> dict[str, Any]:
         if item.name in OWN or after == before:
             continue
         if item.name in MERGED:
+            taken_back = dict.fromkeys(before.keys() - after.keys()) if item.name in TAKEN_BACK else {}
             after = {key: value for key, value in after.items() if key not in before or before[key] != value}
+            after |= taken_back
         if after != {}:
             change[item.name] = asdict(after) if isinstance(after, Budget) else after
     return change
@@ -139,11 +168,15 @@ class Planner:
             problems['split' if split else 'dataset'] = (
                 f'the dataset has no cases in {split!r}' if split else 'the dataset has no cases'
             )
+        runs = len(self.cases) * len(self._launches) * self.experiment.repeats
+        if runs > MAX_RUNS:
+            raise InvalidInput({'repeats': f'there would be {runs:,} runs; the most are {MAX_RUNS:,}'})
         for case in self.cases:
             for variant in self._launches:
                 launch = self.launch(case, variant, 1)
                 try:
                     self._catalog.pattern(launch.pattern, launch.version).parse(launch.parameters)
+                    check_files(launch.files)
                 except InvalidInput as error:
                     problems |= {
                         f'cases.{case.id}.{name}': f'{text} (variant {variant!r})'
@@ -155,10 +188,12 @@ class Planner:
             raise InvalidInput(problems)
 
     def launch(self, case: Case, variant: str, repeat: int) -> Launch:
-        """Return the launch of a run: the base, the parameters of its case, and what the variant changes."""
+        """Return the launch of a run: the base, what its case gives, and what the variant changes."""
         launch, experiment = self._launches[variant], self.experiment
         change = next(item.change for item in experiment.variants if item.name == variant)
         changed = change.get('parameters', {})
+        files = {**launch.files, **case.files, **change.get('files', {})}
+        files = {path: content for path, content in files.items() if content is not None}
         parameters = {**launch.parameters, **case.parameters, **changed}
         if launch.pattern != experiment.base.pattern:
             known = self._catalog.pattern(launch.pattern, launch.version).Parameters.model_fields
@@ -170,17 +205,23 @@ class Planner:
             launch,
             replay=case.source if experiment.recorded else '',
             parameters=parameters,
+            files=files,
             title=f'{case.id} · {variant}{f" · {repeat}" if experiment.repeats > 1 else ""}'[:MAX_TITLE],
             tags=(*launch.tags[: MAX_TAGS - len(tags)], *tags),
             seed=(launch.seed + repeat - 1) % (MAX_SEED + 1),
         )
 
-    def runs(self) -> Iterator[PlannedRun]:
-        """Yield all runs, planned anew at each call, so that thousands take no memory."""
+    def places(self) -> Iterator[tuple[Case, str, int]]:
+        """Yield the case, the variant and the repeat of each run, in the order in which they start."""
         for case in self.cases:
             for repeat in range(1, self.experiment.repeats + 1):
                 for variant in self._launches:
-                    yield self.plan(case, variant, repeat)
+                    yield case, variant, repeat
+
+    def runs(self) -> Iterator[PlannedRun]:
+        """Yield all runs, planned anew at each call, so that thousands take no memory."""
+        for case, variant, repeat in self.places():
+            yield self.plan(case, variant, repeat)
 
     def plan(self, case: Case, variant: str, repeat: int) -> PlannedRun:
         """Return one run."""
@@ -223,6 +264,7 @@ class Planner:
             'models': dict(launch.models),
             'seed': launch.seed,
             'budget': launch.budget and asdict(launch.budget),
+            'files': dict(launch.files),
             **{name: value for name, value in launch.options.items() if name != 'record'},
         }
 

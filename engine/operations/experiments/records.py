@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, StrictBool, with_config
 
-from engine.errors import EngineError
+from engine.errors import EngineError, EventRefused
 from engine.records import COMPUTED, Budget, Instant, Label, Launch, RunId, Status
 
 MAX_VARIANTS, MAX_SCORERS, MAX_REPEATS, MAX_AT_ONCE = 20, 20, 100, 100
@@ -30,6 +30,12 @@ class UnknownExperiment(EngineError):
         super().__init__(f'there is no experiment {experiment!r}')
 
 
+class ExperimentRefused(EventRefused):
+    """The experiment does not accept that event at present."""
+
+    kind = 'experiment'
+
+
 @with_config(ConfigDict(extra='forbid'))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
@@ -38,7 +44,7 @@ class Variant:
     name: Annotated[Name, Label('Name')]
     change: Mapping[str, Any] = field(default_factory=dict)
     """Fields of the launch that differ from the base; of those given by name or role, such as `parameters`
-    and `models`, only the entries that differ."""
+    and `models`, only the entries that differ; None takes back what the base gives to a role."""
 
 
 @with_config(ConfigDict(extra='forbid'))
@@ -189,6 +195,17 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CellPage:
+    """The cells of an experiment that have changed since a cursor."""
+
+    cells: tuple[Cell, ...]
+    cursor: float
+    """Give it as `since` to get what changes afterwards."""
+    planned: int
+    """How many runs there are to be, of all variants together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
     """What a person thinks of a run of an experiment."""
 
@@ -210,6 +227,11 @@ def digest_of(*values: Any) -> str:
     """Return a digest of JSON values that does not depend on the order of names."""
     text = json.dumps(values, sort_keys=True, ensure_ascii=False, separators=(',', ':'))
     return hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()[:16]
+
+
+def mark_id(mark: Mark) -> str:
+    """Return the id of a mark, whose other fields are known."""
+    return digest_of(mark.experiment, mark.cell, mark.over, mark.author, mark.created)
 
 
 def cell_id(experiment: str, case: str, variant: str, repeat: int) -> str:

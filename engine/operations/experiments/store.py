@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
 from engine.errors import EntryChanged
 from engine.journal.documents import Documents, EntryQuery
 from engine.journal.store import Columns, Store
-from engine.operations.experiments.records import Cell, Experiment, Mark, UnknownExperiment
+from engine.operations.experiments.records import Cell, Experiment, Mark, UnknownExperiment, cell_id
 
-PAGE = 200
-"""Cells read at a time."""
+FIRST_PAGE, PAGE = 200, 500
+"""Cells read at first, and at a time from then on."""
+MIN_TICK = 1e-6
+"""By how much the cursors of changes differ at least, in seconds."""
+NEW_AT_ONCE = 10
+"""How many of the newest experiments are read to find those that are new."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +64,20 @@ class ExperimentStore:
             except EntryChanged:
                 continue
 
+    async def newest(self, after: float | None = None, **query: Any) -> list[Experiment]:
+        """Return the experiments that match a query, or those made after a moment, newest first.
+
+        For the latter, it reads hardly any others.
+        """
+        if after is None:
+            return await self.experiments.list(newest=True, **query)
+        limit = NEW_AT_ONCE
+        while True:
+            stored = await self.experiments.list(newest=True, limit=limit, **query)
+            if len(stored) < limit or stored[-1].created <= after:
+                return [item for item in stored if item.created > after]
+            limit *= 10
+
     async def write_cell(self, cell: Cell) -> Cell:
         """Store a cell; return it as stored. Raises `EntryChanged` if somebody else has changed it."""
         await self.cells.write([cell])
@@ -66,13 +85,29 @@ class ExperimentStore:
 
     async def cells_since(self, experiment: str, since: float) -> list[Cell]:
         """Return the cells that have changed after a cursor, in the order of their last changes."""
-        cells: list[Cell] = []
-        limit = PAGE
+        cells: dict[str, Cell] = {}
+        limit, until = FIRST_PAGE, None
         while True:
-            cells = await self.cells.list(about=experiment, newest=True, limit=limit)
-            if len(cells) < limit or cells[-1].changed <= since:
-                return [cell for cell in reversed(cells) if cell.changed > since]
-            limit *= 4
+            page = await self.cells.list(about=experiment, newest=True, until=until, limit=limit)
+            cells |= {cell.id: cell for cell in page if cell.changed > since and cell.id not in cells}
+            if len(page) < limit or page[-1].changed <= since or page[-1].changed == until:
+                return [*reversed(cells.values())]
+            limit, until = PAGE, page[-1].changed
+
+    async def touch(self, cell: Cell) -> None:
+        """Store a cell as the last one that has changed, whatever other clocks say. Raises `EntryChanged`."""
+        newest = await self.cells.list(about=cell.experiment, newest=True, limit=1) or [cell]
+        await self.write_cell(replace(cell, changed=newest[0].changed + MIN_TICK))
+
+    async def cells_of(self, experiment: Experiment, case: str, since: float) -> list[Cell]:
+        """Return the cells of a case that have changed after a cursor, in that order; no other is read."""
+        ids = [
+            cell_id(experiment.id, case, variant.name, repeat)
+            for variant in experiment.variants
+            for repeat in range(1, experiment.repeats + 1)
+        ]
+        cells = [cell for id in ids if (cell := await self.cells.find(id)) and cell.changed > since]
+        return sorted(cells, key=lambda cell: cell.changed)
 
     async def marks_of(self, cell: Cell) -> Sequence[Mark]:
         """Return people's marks of a run, alone or beside another."""

@@ -96,12 +96,16 @@ async def prepare_workspaces(coders: Iterable[str], parameters: Any, activity: A
                 for name in coders:
                     branch = f'hemicycle/{activity.run.id}/{name}'
                     over = [parameters.tests] if parameters.tests else []
-                    snapshots[name] = await trees.make(activity.workspace(name), sandbox, branch, over=over)
+                    snapshots[name] = await trees.make(
+                        activity.workspace(name), sandbox, branch, over=over, files=activity.given_files
+                    )
                 return {'snapshots': snapshots, 'base': trees.base}
         for name in coders:
             for parameter in ('project', 'tests'):  # The error names it.
                 if project := getattr(parameters, parameter):
-                    snapshots[name] = await copy_project(project, activity.workspace(name))
+                    snapshots[name] = await copy_project(
+                        project, activity.workspace(name), over=activity.given_files
+                    )
     except WorkspaceError as error:
         raise WorkspaceError(f'{parameter}: {error}') from error
     return {'snapshots': snapshots}

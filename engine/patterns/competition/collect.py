@@ -35,7 +35,7 @@ async def collect_summaries(
     exhibits = []
     latest = [memory.candidates[name].latest for name in memory.in_play()]
     is_large = any(version and len(version.files) > MAX_LISTED for version in latest)
-    given = await given_files(projects, worktree=worktree) if is_large else {}
+    given = await given_files(projects, activity, worktree=worktree) if is_large else {}
     for name in memory.in_play():
         candidate = memory.candidates[name]
         version = candidate.latest

@@ -101,16 +101,16 @@ async def has_written(
         worktree: whether the first project was given as a git worktree.
     """
     content = await _digests(snapshot, activity)
-    return bool(content) and content != await given_files(projects, worktree=worktree)
+    return bool(content) and content != await given_files(projects, activity, worktree=worktree)
 
 
-async def given_files(projects: Sequence[str], *, worktree: bool) -> dict[str, str]:
+async def given_files(projects: Sequence[str], activity: Activity, *, worktree: bool) -> dict[str, str]:
     """Return the digests of the files that a folder starts with, by path; parameters as for `has_written`."""
     given: dict[str, str] = {}
     for source in projects:
         by_git = worktree and source == projects[0] and has_worktree(source)
         given |= await project.project_digests(source, await listed_files(source) if by_git else None)
-    return given
+    return given | await _digests(activity.given_files, activity)
 
 
 async def _digests(snapshot: str, activity: Activity) -> dict[str, str]:

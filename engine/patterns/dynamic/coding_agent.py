@@ -142,7 +142,7 @@ class CodingAgent(DynamicAgent, abstract=True):
         """Put the project into the folder, with a git history."""
         workspace, sandbox = activity.workspace(folder), activity.services.sandbox
         project = self.parameters.project
-        snapshot = await copy_project(project, workspace, sandbox, history=True)
+        snapshot = await copy_project(project, workspace, history=sandbox, over=activity.given_files)
         values = {'snapshot': snapshot}
         if left_out := await find_left_out(project):
             values['left_out'] = f'The copy lacks links, devices and pipes: {", ".join(left_out)}'

@@ -20,7 +20,7 @@ async def prepare_project(scope: CallbackContext, activity: Activity) -> dict[st
     """Put the project into the shared folder. Raises `WorkspaceError`."""
     workspace, project = activity.workspace(FOLDER), parameters_of(scope).project
     if project:
-        snapshot = await copy_project(project, workspace)
+        snapshot = await copy_project(project, workspace, over=activity.given_files)
     else:
         await workspace.make()
         snapshot = await workspace.snapshot()

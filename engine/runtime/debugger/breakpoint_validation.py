@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import Any
 
 from engine.errors import InvalidInput
 from engine.records.breakpoint import Breakpoint, load_breakpoints, number_breakpoints
-from engine.records.shape import Shape
+from engine.records.shape import Shape, suggest
 from engine.runtime.debugger.condition import check_condition
-
-MAX_NAMED = 12
-"""Maximum number of places an error lists."""
 
 
 def validate_breakpoints(values: Any, shape: Shape, fields: Collection[str]) -> tuple[Breakpoint, ...]:
@@ -38,7 +34,7 @@ def validate_breakpoints(values: Any, shape: Shape, fields: Collection[str]) -> 
             path = getattr(item, name)
             if path and path not in paths:
                 kind = 'edge' if name == 'edge' else 'state'
-                problems[f'{where}.{name}'] = f'there is no {kind} {path!r}; {_suggest(path, paths)}'
+                problems[f'{where}.{name}'] = f'there is no {kind} {path!r}; {suggest(path, paths)}'
         if sum(map(bool, (item.enter, item.leave, item.edge))) > 1:
             problems[where] = 'give only one of enter, leave and edge'
         elif item.label == 'nothing':
@@ -54,12 +50,3 @@ def validate_breakpoints(values: Any, shape: Shape, fields: Collection[str]) -> 
     if problems:
         raise InvalidInput(problems)
     return breakpoints
-
-
-def _suggest(path: str, paths: Sequence[str]) -> str:
-    close = get_close_matches(path, paths, n=3)
-    if close:
-        return f'did you mean {" or ".join(close)}?'
-    listed = sorted(dict.fromkeys(paths), key=lambda name: name.count('.'))
-    more = f' and {len(listed) - MAX_NAMED} more' if len(listed) > MAX_NAMED else ''
-    return f'available: {", ".join(listed[:MAX_NAMED])}{more}'

@@ -87,15 +87,22 @@ class Worktrees:
         return {'commit': repository.head, 'branch': repository.branch} if repository else {}
 
     async def make(
-        self, workspace: Workspace, sandbox: Sandbox, branch: str, *, over: Sequence[str] = ()
+        self,
+        workspace: Workspace,
+        sandbox: Sandbox,
+        branch: str,
+        *,
+        over: Sequence[str] = (),
+        files: str = '',
     ) -> str:
         """Lay out a worktree in a folder.
 
         Args:
-            workspace: the folder, which must be empty.
+            workspace: the folder, which must be empty, but for `files`.
             sandbox: runs git.
             branch: the name of its branch.
             over: projects whose files are then copied over it.
+            files: a snapshot whose files are laid over all that.
 
         Returns:
             The id of the folder's snapshot.
@@ -112,6 +119,7 @@ class Worktrees:
             root = self.repository.root
             links = [path for path in await self.repository.links() if (root / path).is_symlink()]
             staged = [path for each in over for path in await project_paths(each)]
+            staged += [file.path for file in await workspace.snapshot_files(files)]
             staged += await self.repository.uncommitted()
             for name, paths in ((LINKS, links), (STAGED, staged)):
                 listing = ''.join(f'{path}\0' for path in paths)
@@ -119,6 +127,7 @@ class Worktrees:
         await copy_project(self.project, workspace, listed=await listed_files(self.project))
         for each in over:
             await copy_project(each, workspace)
+        await workspace.lay(files)
         script = FOLLOW if self._history else INIT
         ran = await sandbox.run(['sh', '-c', script, 'sh', branch], workspace, Confinement(limits=GIT_LIMITS))
         if ran.code != 0:

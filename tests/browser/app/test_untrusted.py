@@ -89,7 +89,7 @@ def test_scripts_in_names_texts_and_imports_never_run(open_page, new_server, tmp
         headers=own | {'Content-Type': 'application/octet-stream'},
         data=inject_scripts(bundle, ended),
     )
-    assert answer.ok and answer.json()[0]['run'] == INJECTED, answer.text()
+    assert answer.ok and answer.json()[0]['id'] == INJECTED, answer.text()
     for place in places:
         page.goto(f'{new_server.url}{place}')
         check(page)

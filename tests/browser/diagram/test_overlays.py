@@ -1,10 +1,13 @@
 """Overlays on a chart: where marks are placed, even with collapsed states."""
 
+from itertools import combinations
+
 import graphviz
 import pytest
 
 from engine import Breakpoint, Catalog
-from ui.formatting.diagram.rendering import dot
+from ui.formatting.diagram.folding import agent_paths
+from ui.formatting.diagram.rendering import Layout, dot, render_svg
 from ui.web.pages.run.debugger.badges import breakpoint_layer
 
 DRAW = """async ([svg, layers]) => {
@@ -35,6 +38,10 @@ DRAW = """async ([svg, layers]) => {
       }).map((text) => text.textContent);
     }),
     room: [...box.querySelectorAll('.overlay-badge')].map(room),
+    boxes: [...box.querySelectorAll('.overlay-badge > rect')].map((rect) => {
+      const { x, y, width, height } = rect.getBBox();
+      return [x, y, x + width, y + height];
+    }),
   };
   box.remove();
   return result;
@@ -71,6 +78,21 @@ def test_a_badge_covers_no_words_of_an_edge(draw):
     assert len(drawing['badges']) == 2 and drawing['covered'] == []
 
 
+def test_badges_of_edges_there_and_back_and_of_their_states_stay_apart(page, server):
+    shape = Catalog.load().draw('pipeline')
+    svg = render_svg(shape, agent_paths(shape), Layout(wide=True))
+    page.goto(f'{server.url}/launch/pipeline')
+    spots = {name: {'badge': '1→2×'} for name in ('analyzing', 'reviewing')}
+    edges = {name: {'badge': '0→1×'} for name in ('analyzing>reviewing', 'reviewing>analyzing')}
+    boxes = page.evaluate(DRAW, [svg, [{'paths': {'states': spots, 'edges': edges}}]])['boxes']
+    overlapping = [
+        (a, b)
+        for a, b in combinations(boxes, 2)
+        if a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+    ]
+    assert len(boxes) == 4 and overlapping == []
+
+
 def test_an_edge_inside_a_folded_state_is_not_marked(draw):
     edges = {
         'reviewing.thinking>reviewing.using_tools': {'badge': '9'},
@@ -84,7 +106,7 @@ def test_an_edge_inside_a_folded_state_is_not_marked(draw):
 def test_removing_a_layer_restores_the_drawing(draw):
     assert draw(
         {'heat': {'states': {'analyzing': {'classes': 'hot', 'badge': '1', 'title': 'x', 'weight': 1}}}}, {}
-    ) == {'spotted': {}, 'badges': [], 'covered': [], 'room': []}
+    ) == {'spotted': {}, 'badges': [], 'covered': [], 'room': [], 'boxes': []}
 
 
 def test_badges_of_two_layers_do_not_overlap(draw):

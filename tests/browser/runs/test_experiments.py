@@ -11,7 +11,7 @@ def test_the_sample_leads_from_one_click_to_an_answer_and_to_where_two_runs_part
     page.get_by_role('button', name='Run the sample').click()
     page.wait_for_url(re.compile('/experiments/[0-9a-f]+$'))
     expect(page.locator('.verdict-words')).to_have_text(
-        re.compile('stricter reviewer is better than as it is by .* on 8 cases'), timeout=60_000
+        re.compile('“stricter reviewer” is better than “as it is” by .* on 8 cases'), timeout=60_000
     )
     expect(page.locator('.verdict-line')).to_have_count(3)
     axe(page)

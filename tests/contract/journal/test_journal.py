@@ -12,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.errors import JournalConflict, StaleOwner, UnknownRun
+from engine.errors import EntryChanged, JournalConflict, StaleOwner, UnknownRun
+from engine.journal.documents import Entry
 from engine.journal.protocol import Journal, WholeRun
 from engine.records import (
     Budget,
@@ -194,6 +195,24 @@ async def test_whole_runs_are_stored_all_or_none(journal: Journal) -> None:
             await journal.import_runs([make_whole_run('one', step(1)), second])
         assert await list_runs(journal) == ['there'], problem
         assert await seqs(journal, 'there') == [1, 2], problem
+
+
+async def test_entries_are_stored_with_the_runs_they_belong_to_or_not_at_all(journal: Journal) -> None:
+    documents = journal.documents
+    old = Entry(kind='note', key='old', body={'n': 1}, state='new', rank=2.5, about='one')
+    await documents.write([old])
+    new = replace(old, key='new', body={'deep': [1, {'x': None}]})
+    whole_run = make_whole_run('one', step(1))
+    with pytest.raises(EntryChanged):  # The version of an entry that nobody has read.
+        await journal.import_runs([whole_run], iter([new, old]))
+    with pytest.raises(JournalConflict):
+        await journal.import_runs([make_whole_run('one', step(2))], iter([new]))
+    assert await list_runs(journal) == [] and await documents.get('note', 'new') is None
+    read = replace(old, version=1)
+    await journal.import_runs([make_whole_run('one', step(1))], iter([new, replace(read, body={'n': 2})]))
+    assert await list_runs(journal) == ['one']
+    assert await documents.get('note', 'new') == replace(new, version=1)
+    assert await documents.get('note', 'old') == replace(read, body={'n': 2}, version=2)
 
 
 async def test_an_incomplete_history_leaves_nothing(journal: Journal) -> None:

@@ -29,6 +29,8 @@ async def test_runs_are_filtered(journal: Journal) -> None:
     assert await list_runs(journal, status=(Status.DONE, Status.FAILED)) == ['c', 'a']
     assert await list_runs(journal, tag='y') == ['b', 'a']
     assert await list_runs(journal, tag='z') == []
+    assert await list_runs(journal, without_tag='x') == ['d', 'c', 'b']
+    assert await list_runs(journal, without_tag='_') == ['d', 'c', 'b', 'a']
     assert await list_runs(journal, since=2.0) == ['d', 'c', 'b']
     assert await list_runs(journal, until=2.0) == ['a']
     assert await list_runs(journal, since=1.5, until=3.0, pattern='loop', tag='y') == ['b']

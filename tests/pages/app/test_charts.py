@@ -70,7 +70,7 @@ async def test_a_new_chart_begins_with_an_example_and_is_stored_when_it_is_saved
     await see(pages, 'Not saved', 'No problems.', retries=30)
     assert text_of(pages).text.startswith('chart: toast\n') and await conductor.charts.list() == []
     click(pages, 'Save')
-    await see(pages, 'Version 1', 'Saved', retries=30)
+    await see(pages, 'Version 1', 'Saved', 'Describe a change', retries=30)
     await pages.open('/charts')
     await see(pages, 'New chart', '4 states · version 1', retries=30)
 
@@ -122,10 +122,10 @@ async def test_the_diagram_changes_the_text_by_its_menus(pages, conductor):
     await until(lambda: 'reviewing' in next(iter(pages.find(kind=Diagram).elements)).props['states'])
     assert 'judging' not in text_of(pages).text
     open_menu(pages, 'edge', 'reviewing>writing')
-    click(pages, 'Change guard…')
-    await see(pages, 'is taken on done', retries=30)
+    click(pages, 'Change…')
+    await see(pages, 'What leads out of reviewing', retries=30)
     enter(pages, 'Unless', 'is_spent')
-    answer(pages, 'Change guard')
+    answer(pages, 'Change transition')
     await until(lambda: 'unless: is_spent' in text_of(pages).text)
     open_menu(pages, 'state', 'reviewing')
     click(pages, 'Rename the role critic…')
@@ -133,6 +133,24 @@ async def test_the_diagram_changes_the_text_by_its_menus(pages, conductor):
     enter(pages, 'Name', 'judge')
     answer(pages, 'Rename')
     await until(lambda: 'agent: judge' in text_of(pages).text and 'critic:' not in text_of(pages).text)
+
+
+async def test_the_event_and_the_goal_of_a_transition_change_in_one_step(pages, conductor):
+    await conductor.charts.save('toast', TOAST)
+    await pages.open('/charts/toast')
+    await see(pages, 'No problems.', retries=30)
+    open_menu(pages, 'edge', 'judging>done')
+    await see(pages, 'Change… (on done if is_approved)', 'Change… (on done if is_spent)')
+    click(pages, 'Change… (on done if is_spent)')
+    await see(pages, 'What leads out of judging', retries=30)
+    enter(pages, 'Event', 'expired')
+    enter(pages, 'To', 'failed')
+    answer(pages, 'Change transition')
+    changed = TOAST.replace(
+        '{on: done, from: judging, to: done, if: is_spent}',
+        '{on: expired, from: judging, to: failed, if: is_spent}',
+    )
+    await until(lambda: text_of(pages).text == changed)
 
 
 async def test_an_edit_that_is_impossible_is_refused_at_its_field(pages, conductor):
@@ -180,6 +198,21 @@ async def test_a_save_over_somebody_elses_asks_first(pages, conductor):
     await see(pages, 'saved version 2 meanwhile', 'judging', 'now ends after 60 s', retries=50)
     answer(pages, 'Overwrite')
     await see(pages, 'Version 3', retries=30)
+    assert (await conductor.charts.get('toast')).text == mine
+
+
+async def test_a_chart_that_was_removed_meanwhile_is_saved_again(pages, conductor):
+    await conductor.charts.save('toast', TOAST)
+    await pages.open('/charts/toast')
+    await see(pages, 'No problems.', retries=30)
+    await conductor.charts.remove('toast')
+    mine = TOAST.replace('You judge texts.', 'You judge hard.')
+    type_text(pages, mine)
+    await see(pages, 'Unsaved changes', retries=30)
+    click(pages, 'Save')
+    await see(pages, 'It was removed meanwhile', retries=30)
+    answer(pages, 'Save')
+    await see(pages, 'Version 2', retries=30)
     assert (await conductor.charts.get('toast')).text == mine
 
 

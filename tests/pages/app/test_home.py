@@ -1,8 +1,11 @@
 """Home, in a simulated browser: the first minute, and the desk after it."""
 
+from dataclasses import replace
+
 from nicegui import ui
 
 from engine import Status
+from engine.operations.experiments import SAMPLE, read_experiment
 from engine.records import Fault, RunId, RunQuery
 from tests.pages.app.test_runs import keep
 from tests.support.pages.clicks import click, see
@@ -40,6 +43,17 @@ async def test_results_are_shown_in_small_and_runs_under_way_once_with_their_age
     assert texts.count('Is 91 prime?') == 1
     assert texts.count('Run 1') == 1
     await pages.should_not_see('No runs yet.')
+
+
+async def test_an_experiment_is_one_line_whatever_its_runs_do(pages, conductor):
+    sample = read_experiment(SAMPLE)
+    await conductor.datasets.save(sample.experiment.dataset, sample.cases)
+    experiment = await conductor.experiments.add(replace(sample.experiment, at_once=1))
+    await pages.open('/')
+    await see(pages, 'Running now (1)', experiment.name, retries=30)
+    while not (ended := await conductor.runs(RunQuery(status=(Status.DONE,)))).total:
+        await conductor.clock.sleep(0.1)
+    await pages.should_not_see(ended.runs[0].title)
 
 
 async def test_the_desk_suggests_a_pattern_by_the_words_of_a_task_and_fills_it_in(pages, conductor):

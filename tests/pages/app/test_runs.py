@@ -98,6 +98,16 @@ async def test_the_reason_of_a_cancelled_run_is_no_failure(pages, conductor):
     assert [sorted(item.classes) for item in reasons] == [['run-reason']]  # red is for failures
 
 
+async def test_the_runs_of_experiments_can_be_left_out(pages, conductor):
+    await keep(conductor, 1)
+    await keep(conductor, 2, tags=('experiment:abc', 'case:1'))
+    await pages.open('/runs')
+    await see(pages, 'Run 1', 'Run 2')
+    await pages.open('/runs?tag=-experiment%3A')
+    await see(pages, 'Run 1')
+    await pages.should_not_see('Run 2')
+
+
 async def test_the_address_filters_and_turns_pages(pages, conductor):
     for number in range(60):
         await keep(conductor, number)

@@ -1,10 +1,12 @@
 """A conductor with a dataset, for the pages of experiments."""
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
-from engine import LocalConductor
+from engine import Catalog, LocalConductor
+from engine.charts.library import ChartLibrary
 from engine.operations.experiments import Case, Experiment, ScorerSpec, Variant
 from engine.records import Launch
 from tests.support.charts.echo import Echo
@@ -23,9 +25,11 @@ LOAVES = Experiment(
 
 
 @pytest.fixture
-async def conductor() -> AsyncIterator[LocalConductor]:
-    """A conductor with eight cases of a pattern that answers what it is given."""
-    async with LocalConductor() as conductor:
+async def conductor(tmp_path: Path) -> AsyncIterator[LocalConductor]:
+    """A conductor with eight cases of a pattern that answers what it is given, and a folder for charts."""
+    catalog = Catalog.load()
+    ChartLibrary(catalog, tmp_path)
+    async with LocalConductor(catalog=catalog) as conductor:
         conductor.catalog.add(Echo)
         cases = [
             Case(id=f'case {n}', parameters={'answer': f'{n} loaves'}, expectation=str(n)) for n in range(8)

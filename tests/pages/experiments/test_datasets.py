@@ -1,11 +1,16 @@
 """Datasets: imported, looked at, changed case by case, and made from runs."""
 
+from dataclasses import replace
+
 import pytest
 from nicegui.testing import User
 
 from engine import LocalConductor
+from engine.agents.chart import agent
 from engine.operations import Role
-from tests.support.harness import complete_run
+from engine.operations.experiments import Case
+from engine.records import RunId
+from tests.support.harness import Lone, complete_run
 from tests.support.pages.clicks import answer, click, control, enter, labelled, press_labelled, see
 from ui.formatting.experiments.expectations import read_expectation
 
@@ -72,6 +77,26 @@ async def test_a_changed_case_makes_a_version_and_the_earlier_one_stays(
     ] == '3'
 
 
+async def test_the_files_of_a_case_are_shown_renamed_and_kept(pages: User, conductor: LocalConductor) -> None:
+    case = Case(id='one', files={'a.txt': 'text', 'b.bin': {'base64': 'AP8='}}, source=RunId('r1'))
+    info = await conductor.datasets.save('filed', [case])
+    await pages.open(f'/datasets/{info.id}')
+    await see(pages, 'Files', 'a.txt (4 B), b.bin (2 B)')
+    press_labelled(pages, 'Edit: one')
+    await see(pages, '2 files, 6 B: a.txt, b.bin')
+    with pages.client:
+        labelled(pages, 'Path')[0].set_value('/a.txt')
+    answer(pages, 'Save')
+    await see(pages, 'Must not begin with a slash')
+    with pages.client:
+        labelled(pages, 'Path')[0].set_value('docs/a.txt')
+    enter(pages, 'Expected', '7')
+    answer(pages, 'Save')
+    await see(pages, 'docs/a.txt (4 B), b.bin (2 B)', retries=20)
+    (saved,) = await conductor.datasets.cases('filed')
+    assert saved == replace(case, files={'docs/a.txt': 'text', 'b.bin': {'base64': 'AP8='}}, expectation=7)
+
+
 async def test_an_unknown_dataset_is_reported(pages: User) -> None:
     assert (await pages.http_client.get('/datasets/nothing')).status_code == 404
 
@@ -100,6 +125,29 @@ class TestViewer:
         await see(pages, 'case 3', 'Export')
         for text in ('Edit', 'Import', 'Delete', 'Add case'):
             await pages.should_not_see(text)
+
+
+class Reader(Lone):
+    """One agent that reads files."""
+
+    states = (agent('working', prompt='ask', tools=('read_file',)), *Lone.states[1:])
+
+
+async def test_a_run_with_files_becomes_a_case_with_them(pages: User, conductor: LocalConductor) -> None:
+    conductor.catalog.add(Reader)
+    files = {'a.txt': 'text', 'b.bin': {'base64': 'AP8='}}
+    await complete_run(conductor, 'reader', title='Filed', files=files)
+    await pages.open('/runs')
+    await see(pages, 'Filed')
+    press_labelled(pages, 'Actions for Filed')
+    await see(pages, 'Add to dataset')
+    click(pages, 'Add to dataset')
+    await see(pages, 'The run becomes a case')
+    enter(pages, 'Dataset', 'filed')
+    answer(pages, 'Add')
+    await see(pages, 'Added to filed', retries=20)
+    (case,) = await conductor.datasets.cases('filed')
+    assert case.files == files
 
 
 async def test_a_run_becomes_a_case_with_a_corrected_answer(pages: User, conductor: LocalConductor) -> None:

@@ -7,6 +7,7 @@ from nicegui import ui
 from nicegui.testing import User
 
 from engine import LocalConductor
+from engine.operations import Role
 from engine.operations.experiments import Experiment, ScorerSpec
 from engine.runtime.run_factory import acting_as
 from tests.pages.experiments.conftest import LOAVES
@@ -68,9 +69,24 @@ async def test_the_inbox_and_the_experiment_lead_to_what_is_to_be_marked(
     pages: User, conductor: LocalConductor, beside: Experiment
 ) -> None:
     await pages.open('/inbox')
-    await see(pages, 'Loaves', 'Mark answers', retries=20)
+    await see(pages, 'Loaves', '8 answers wait to be marked', 'Mark answers', retries=20)
+    await pages.open('/')
+    await see(pages, 'Needs you (8)', 'Mark 8 answers', retries=20)
     with acting_as('ada'):
-        for pairing in await conductor.experiments.to_mark(beside.id, 100):
+        for pairing in (await conductor.experiments.to_mark(beside.id, 100))[:-1]:
             await conductor.experiments.mark(beside.id, pairing.cell, over=pairing.over, value=0.5)
+        assert [item.left for item in await conductor.experiments.unmarked()] == [1]
+        (last,) = await conductor.experiments.to_mark(beside.id, 100)
+        await conductor.experiments.mark(beside.id, last.cell, over=last.over, value=0.5)
+        assert await conductor.experiments.unmarked() == []
+    with acting_as('ben'):
+        assert [item.left for item in await conductor.experiments.unmarked()] == [8], 'each has their own'
     await pages.open(f'/experiments/{beside.id}/mark')
     await see(pages, 'Nothing is left to mark')
+
+
+@pytest.mark.parametrize('role', [Role.VIEWER])
+async def test_who_may_not_mark_is_not_told_that_they_should(pages: User, beside: Experiment) -> None:
+    for path in ('/', '/inbox', f'/experiments/{beside.id}'):
+        await pages.open(path)
+        await pages.should_not_see('Mark')

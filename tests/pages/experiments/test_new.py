@@ -4,7 +4,7 @@ import pytest
 from nicegui.testing import User
 
 from engine import LocalConductor
-from engine.operations.experiments import KINDS, Experiment
+from engine.operations.experiments import KINDS, Case, Experiment
 from tests.support.harness import complete_run
 from tests.support.pages.clicks import answer, click, enter, see
 from ui.web.pages.experiments.new.scorers import form_values, read_settings, settings_model
@@ -37,26 +37,39 @@ async def test_an_experiment_is_entered_estimated_confirmed_and_started(
     assert made.scorers[0].settings == {'not_visited': ['around']}
 
 
-async def test_a_variant_changes_instructions_as_json_and_a_wrong_field_is_named(
-    pages: User, conductor: LocalConductor
-) -> None:
-    await pages.open('/experiments/new?pattern=echo')
-    click(pages, 'Add variant')
-    await see(pages, 'Everything else is as in all runs')
-    enter(pages, 'Instructions, tools, stubs and version', '{"instrutions": {}}')
-    answer(pages, 'Save')
-    await see(pages, 'instrutions', 'available: instructions, tools, stubs, version', retries=10)
-    enter(pages, 'Instructions, tools, stubs and version', '{"instructions": {"writer": "Be short."}}')
-    answer(pages, 'Save')
-    await see(pages, 'Writer: other instructions')
-
-
 async def test_what_is_missing_is_said_at_its_place(pages: User, conductor: LocalConductor) -> None:
     await conductor.datasets.save('another', (await conductor.datasets.cases('loaves'))[:2])
     await pages.open('/experiments/new?pattern=echo')
     await see(pages, 'What it takes is shown here', retries=20)
     click(pages, 'Start experiment')
     await see(pages, 'Choose a dataset.', 'Add a scorer.', 'Enter a value.')
+
+
+async def test_an_earlier_version_and_a_split_are_chosen_with_their_cases(
+    pages: User, conductor: LocalConductor
+) -> None:
+    first = await conductor.datasets.get('loaves')
+    cases = [
+        Case(id=f'case {n}', parameters={'answer': f'{n}'}, split='test' if n else 'train') for n in range(3)
+    ]
+    await conductor.datasets.save('loaves', cases, note='Smaller')
+    await pages.open('/experiments/new?pattern=echo')
+    await see(pages, '3 cases, of which 0', '2 (newest) · 3 cases', 'Smaller', 'Test (2)', 'First cases')
+    enter(pages, 'Split', 'test')
+    await see(pages, '2 cases, of which 0', 'case 2')
+    enter(pages, 'Version of the dataset', first.versions[0].id)
+    await see(pages, '8 cases, of which 8 have an expectation', '3 more cases in the dataset')
+
+
+async def test_running_again_keeps_the_version_of_the_dataset(
+    pages: User, conductor: LocalConductor, over: Experiment
+) -> None:
+    await conductor.datasets.save('loaves', [Case(id='other', parameters={'answer': 'x'})])
+    await pages.open(f'/experiments/new?after={over.id}')
+    await see(pages, '8 cases, of which 8 have an expectation')
+    await conductor.datasets.remove('loaves')
+    await pages.open(f'/experiments/new?after={over.id}')
+    await see(pages, 'The dataset has been removed. Choose another one.')
 
 
 async def test_running_again_says_what_is_reused(pages: User, over: Experiment) -> None:

@@ -15,8 +15,6 @@ from engine.records import RunQuery
 from tests.support.charts.files import chart_text
 from tests.support.harness import until
 from tests.support.pages.clicks import click, press, see
-from ui.web.pages.launch import page
-from ui.web.pages.launch.form import LaunchForm
 from ui.web.pages.shared.launching.budget_limits import BudgetLimits, budget_values
 
 
@@ -32,20 +30,6 @@ class Wide(Pattern):
     initial = 'ready'
     states = ({'name': 'ready'}, {'name': 'over', 'final': True})
     transitions = (['always', 'ready', 'over'],)
-
-
-@pytest.fixture
-def launchers(monkeypatch):
-    """The launchers created by pages, newest last."""
-    dialogs = []
-
-    class Kept(LaunchForm):
-        def __init__(self, *arguments, **options):
-            super().__init__(*arguments, **options)
-            dialogs.append(self)
-
-    monkeypatch.setattr(page, 'LaunchForm', Kept)
-    return dialogs
 
 
 async def test_an_earlier_version_is_launched_from_a_form_of_its_own(pages, conductor, launchers, tmp_path):

@@ -9,13 +9,10 @@ from pydantic import BaseModel, Field
 from engine import Pattern
 from engine.errors import JournalUnavailable
 from engine.operations.rehearsal import Cost, Figures, Unbounded
-from tests.pages.launch.test_launch import launchers
 from tests.support.pages.clicks import click, press_labelled, see
 from ui.web.components.elements import Diagram
 from ui.web.pages.launch.rehearsal import stage
 from ui.web.pages.launch.rehearsal.cost_line import offered_limit
-
-__all__ = ['launchers']
 
 
 class Rounds(Pattern):

@@ -17,7 +17,7 @@ def with_run_page() -> bool:
 async def import_run(conductor: Conductor) -> RunId:
     with (FOLDER / 'openai_agents.json').open('rb') as file:
         [imported] = await conductor.import_bundle(file)
-    return imported.run
+    return imported.id
 
 
 async def test_an_imported_trace_is_shown_at_each_step_without_forks(pages, conductor):

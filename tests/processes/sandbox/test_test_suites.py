@@ -140,7 +140,7 @@ async def test_a_project_gets_a_history_in_few_files(workspace, sandbox, tmp_pat
     (tmp_path / 'given').mkdir()
     for name in 'abcdef':
         (tmp_path / 'given' / f'{name}.txt').write_text(f'{name}\n')
-    await copy_project(str(tmp_path / 'given'), workspace, sandbox, history=True)
+    await copy_project(str(tmp_path / 'given'), workspace, history=sandbox)
     ran = await sandbox.run(['git', '-c', 'safe.directory=*', 'log', '--oneline'], workspace)
     assert 'Initial state' in ran.output
     objects = [path for path in (workspace.folder / '.git' / 'objects').rglob('*') if path.is_file()]

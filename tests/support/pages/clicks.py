@@ -57,8 +57,8 @@ def answer(user: User, text: str) -> None:
 
 
 def open_fold(user: User, title: str) -> None:
-    """Open the fold with this title, which may draw its content only then."""
-    for label in user.find(content=title).elements:
+    """Open the fold with this title, drawn last, which may draw its content only then."""
+    for label in sorted(user.find(content=title).elements, key=lambda item: -item.id):
         for element in label.ancestors():
             if element.tag == 'details':
                 with user.client:

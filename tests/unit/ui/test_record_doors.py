@@ -24,7 +24,7 @@ from ui.web.components.forms.record_form import form_model
 
 OWN_CONTROLS = {
     'pattern', 'parameters', 'models', 'effort', 'budget', 'replay', 'paused', 'breakpoints',
-    'instructions', 'tools', 'stubs', 'version',
+    'instructions', 'tools', 'stubs', 'version', 'files',
 }  # fmt: skip
 """Fields that the launch form shows in their own way, or not yet."""
 

@@ -28,7 +28,6 @@ from engine.operations import (
     Annotating,
     Charting,
     Checking,
-    Datasets,
     Endpoints,
     Experimenting,
     ExperimentResult,
@@ -55,6 +54,7 @@ from engine.records import (
 )
 from engine.runtime import Item
 from ui.api.client.connection import Connection
+from ui.api.client.datasets import remote_datasets
 from ui.api.client.derived import remote
 from ui.api.client.files import RemoteFiles
 from ui.api.client.journal import RemoteJournal, query_of
@@ -71,8 +71,8 @@ WAIT_SECONDS = 30.0
 MAX_RUNS_PER_REQUEST = 100
 """Runs per request for disk usage."""
 READ_BYTES = 1 << 18
-EXPORT_TIMEOUT: Final = httpx.Timeout(600.0, connect=5.0)
-"""For exports: the server builds the whole file before it sends the first byte."""
+FILE_TIMEOUT: Final = httpx.Timeout(600.0, connect=5.0)
+"""For files: the server builds or reads the whole of one before it sends the first byte."""
 
 
 class HttpConductor:
@@ -106,7 +106,8 @@ class HttpConductor:
         self.endpoints, self.agents = remote(Endpoints, self._ask), remote(Agents, self._ask)
         self.mcp_servers = remote(McpServers, self._ask)
         self.charts = remote(Charting, self._ask)
-        self.experiments, self.datasets = remote(Experimenting, self._ask), remote(Datasets, self._ask)
+        self.experiments = remote(Experimenting, self._ask, export=self._export_experiment)
+        self.datasets = remote_datasets(self._ask)
         self.merging = RemoteMerging(self._ask, self.workspaces)
         self.server_services = HttpServices(self._ask)
         self.accounts = remote(AccountOperations, self._ask)
@@ -322,20 +323,29 @@ class HttpConductor:
     async def export_bundle(self, runs: Sequence[RunId], *, compressed: bool = True) -> AsyncIterator[bytes]:
         """Export runs as a bundle, without the secrets that the server knows."""
         body = {'runs': list(runs), 'compressed': compressed}
-        async with self._ask.stream('POST', 'exports', json=body, timeout=EXPORT_TIMEOUT) as answer:
+        async with self._ask.stream('POST', 'exports', json=body, timeout=FILE_TIMEOUT) as answer:
             async for piece in answer.aiter_bytes():
                 yield piece
 
     async def export(self, run: RunId, form: str) -> AsyncIterator[bytes]:
         """Export a run in one of the server's formats."""
-        async with self._ask.stream('GET', f'runs/{run}/export/{form}', timeout=EXPORT_TIMEOUT) as answer:
+        async for piece in self._download(f'runs/{run}/export/{form}'):
+            yield piece
+
+    async def _export_experiment(self, experiment: str, *, compressed: bool = True) -> AsyncIterator[bytes]:
+        path = f'experiments/{quote(experiment, safe="")}/export'
+        async for piece in self._download(path, compressed=str(compressed).lower()):
+            yield piece
+
+    async def _download(self, path: str, **query: str) -> AsyncIterator[bytes]:
+        async with self._ask.stream('GET', path, params=query, timeout=FILE_TIMEOUT) as answer:
             async for piece in answer.aiter_bytes():
                 yield piece
 
     async def import_bundle(
         self, file: BinaryIO, *, progress: Callable[[int], None] = lambda read: None
     ) -> list[Imported]:
-        """Store the runs of a bundle on the server."""
+        """Store a bundle on the server."""
 
         async def body() -> AsyncIterator[bytes]:
             read = 0
@@ -345,7 +355,9 @@ class HttpConductor:
                 yield piece
 
         headers = {'Content-Type': 'application/octet-stream'}
-        async with self._ask.stream('POST', 'imports', content=body(), headers=headers) as answer:
+        async with self._ask.stream(
+            'POST', 'imports', content=body(), headers=headers, timeout=FILE_TIMEOUT
+        ) as answer:
             return [decode(Imported, item) for item in json.loads(await answer.aread())]
 
 

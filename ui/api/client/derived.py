@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from types import NoneType
 from typing import Any, TypeVar
@@ -19,6 +19,11 @@ from ui.api.wire import decode_as
 P = TypeVar('P')
 
 
+def _is_path_part(text: str) -> bool:
+    """Return whether a text can be a part of an address: others would be split, or left out."""
+    return '/' not in text and text not in ('.', '..')
+
+
 @dataclass(frozen=True, slots=True)
 class RemoteDoor:
     """A door (see `engine.operations`) to the operations of a server. All of them raise `EngineError`."""
@@ -32,6 +37,8 @@ class RemoteDoor:
         arguments, method = dict(bound.arguments), shape.route.method
         if arguments.get(NEW):
             raise InvalidInput({NEW: 'the server chooses the id'})
+        if wrong := [name for name in shape.path if not _is_path_part(str(arguments[name]))]:
+            raise InvalidInput(dict.fromkeys(wrong, 'must not be a dot or two, or have a slash in it'))
         path = shape.route.path.format(**{name: quote(str(arguments[name]), safe='') for name in shape.path})
         if method == 'GET':
             query = {name: arguments[name] for name in shape.query if name in arguments}
@@ -69,6 +76,12 @@ class RemoteDoor:
         return decode_as(shape.result, answer[shape.route.result] if shape.route.result else answer)
 
 
-def remote(protocol: type[P], connection: Connection) -> P:
-    """Return an object whose operations are carried out by the server at the other end of a connection."""
-    return implement(protocol, RemoteDoor(protocol, connection))
+def remote(protocol: type[P], connection: Connection, **streams: Callable[..., Any]) -> P:
+    """Return an object whose operations are carried out by the server at the other end of a connection.
+
+    Args:
+        protocol: declares them.
+        connection: leads to the server.
+        streams: functions that carry out operations which yield, by name.
+    """
+    return implement(protocol, RemoteDoor(protocol, connection), **streams)

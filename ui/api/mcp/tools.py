@@ -10,17 +10,25 @@ from pydantic import Field, JsonValue, StrictBool, ValidationError
 
 from engine import Catalog, Conductor, InvalidInput, Pattern
 from engine.history import ForkOverrides
-from engine.records import RunId, RunQuery
+from engine.records import FileContent, Launch, RunId, RunQuery
 from ui.api.mcp.charts import CHART_TOOLS
 from ui.api.mcp.experiments import EXPERIMENT_TOOLS
 from ui.api.mcp.runs import DEFAULT_WAIT, MAX_WAIT, ReportProgress, describe, wait_for
 from ui.api.mcp.tool_records import SteeringTool, ToolArguments
 from ui.api.wire import encode
 
-WAIT = 'wait_seconds'
 FORK = 'fork_run'
 AS_TASK = ToolExecution(task_support='optional')
 WAITS = Field(DEFAULT_WAIT, ge=0, le=MAX_WAIT, description='How long to wait for the run before returning.')
+
+
+class StartOptions(ToolArguments):
+    """What every pattern's tool takes, beside the pattern's parameters."""
+
+    wait_seconds: float = WAITS
+    given_files: dict[str, FileContent] = Field(
+        {}, description='Files that its agents find in their folders, by path; bytes as `{"base64": …}`.'
+    )
 
 
 class GetRun(ToolArguments):
@@ -161,12 +169,11 @@ async def begin_run(conductor: Conductor, name: str, arguments: Mapping[str, Any
             RunId(options.run), options.at, title=options.title, overrides=variation
         )
         return forked, options.wait_seconds
-    parameters = dict(arguments)
-    try:
-        seconds = float(parameters.pop(WAIT, DEFAULT_WAIT))
-    except (TypeError, ValueError):
-        raise InvalidInput({WAIT: 'must be a number of seconds'}) from None
-    return (await conductor.start(name, parameters)).id, seconds
+    own = {key: arguments[key] for key in StartOptions.model_fields if key in arguments}
+    start = _check(StartOptions, own)
+    parameters = {key: value for key, value in arguments.items() if key not in own}
+    launch = Launch(pattern=name, parameters=parameters, files=start.given_files)
+    return (await conductor.start(launch)).id, start.wait_seconds
 
 
 def _check(arguments: type[A], values: Mapping[str, Any]) -> A:
@@ -179,8 +186,9 @@ def _check(arguments: type[A], values: Mapping[str, Any]) -> A:
 
 def _of_pattern(pattern: type[Pattern]) -> Tool:
     schema = pattern.Parameters.model_json_schema()
-    wait = GetRun.model_json_schema()['properties'][WAIT]
-    schema['properties'] = {**schema.get('properties', {}), WAIT: wait}
+    own = StartOptions.model_json_schema()
+    schema['properties'] = {**schema.get('properties', {}), **own['properties']}
+    schema['$defs'] = {**schema.get('$defs', {}), **own['$defs']}
     about = f'{" ".join(pattern.summary.split())} Starts a run of several agents, which runs on its own.'
     return Tool(
         name=pattern.name, title=pattern.title, description=about, input_schema=schema, execution=AS_TASK

@@ -105,7 +105,7 @@ BODIES: Mapping[str, Any] = {
     'start_experiment': EXPERIMENT,
     'cancel_experiment': {'reason': 'the dataset has a mistake'},
     'rescore_experiment': {'scorers': [{'name': 'right', 'kind': 'number', 'settings': {'within': 1}}]},
-    'adopt_variant': {'variant': 'stricter reviewer'},
+    'adopt_variant': {'variant': 'stricter reviewer', 'kind': 'version'},
     'mark_cell': {'cell': '9f86d081884c7d65', 'value': 1, 'comment': 'short and right'},
     'backfill_schedule': {'since': '2026-03-01T00:00:00Z', 'until': '2026-03-08T00:00:00Z'},
     'add_trigger': {

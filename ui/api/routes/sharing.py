@@ -1,10 +1,8 @@
-"""Exports and imports of runs, streamed."""
+"""Exports and imports of runs and experiments, streamed."""
 
 from __future__ import annotations
 
-import asyncio
-import tempfile
-from typing import Annotated, BinaryIO
+from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import Field, StrictBool
@@ -12,22 +10,15 @@ from pydantic import Field, StrictBool
 from engine.history import Imported
 from engine.records import RunId
 from ui.api.dependencies import Engine, RequestBody, Run, contents, list_of, to_run_ids
-from ui.api.problems import Refusal, problems
-from ui.web.downloads import complete_download, disk_errors
-from ui.web.exports.formats import FORMATS, FormatName, file_name, stream_export
+from ui.api.problems import problems
+from ui.api.routes.uploads import FILE, received
+from ui.web.downloads import complete_download
+from ui.web.exports.formats import FORMATS, FormatName, experiment_file_name, file_name, stream_export
 
 router = APIRouter(tags=['Sharing'])
 MAX_BYTES = 1 << 30
 """Maximum size of an imported file."""
-IMPORTS = asyncio.Semaphore(2)
-"""Limits the number of files that are read at the same time."""
 EXPORTED = contents(*(form.media.partition(';')[0] for form in FORMATS.values()))
-FILE = {
-    'requestBody': {
-        'required': True,
-        'content': {'application/octet-stream': {'schema': {'type': 'string', 'format': 'binary'}}},
-    }
-}
 
 
 class ExportRequest(RequestBody):
@@ -57,27 +48,32 @@ async def export_bundle(conductor: Engine, body: ExportRequest) -> Response:
     return await complete_download(content, FORMATS['bundle'].media, f'hemicycle.{end}')
 
 
+@router.get(
+    '/experiments/{experiment}/export',
+    response_class=Response,
+    responses=problems(404) | contents(FORMATS['bundle'].media),
+)
+async def export_experiment(
+    conductor: Engine, experiment: Annotated[str, Path(max_length=200)], *, compressed: bool = True
+) -> Response:
+    """Export an experiment as a bundle: dataset, scores, marks, and the runs that you may see."""
+    stored = await conductor.experiments.get(experiment)
+    content = conductor.experiments.export(stored.id, compressed=compressed)
+    return await complete_download(content, FORMATS['bundle'].media, experiment_file_name(stored))
+
+
 @router.post(
     '/imports',
     response_model=list_of(Imported),
     responses=problems(413, 429),
-    openapi_extra=FILE,
+    openapi_extra=dict(FILE),
     max_body_size=MAX_BYTES,
 )
 async def import_bundle(conductor: Engine, request: Request) -> list[Imported]:
-    """Import the runs of a bundle, sent as the body: all or none. Safe to repeat: known runs are kept.
+    """Import a bundle, sent as the body: all or none. Safe to repeat: what is known is kept.
 
-    The body may also be OpenTelemetry traces as OTLP/JSON: each becomes a run, drawn from its spans.
+    With the runs of an experiment come the experiment itself and its dataset; it is not started. The body
+    may also be OpenTelemetry traces as OTLP/JSON: each becomes a run, drawn from its spans.
     """
-    if IMPORTS.locked():
-        raise Refusal(429, 'busy', 'other files are being imported: try again')
-    async with IMPORTS:
-        file: BinaryIO = await asyncio.to_thread(tempfile.TemporaryFile)
-        try:
-            with disk_errors():
-                async for piece in request.stream():
-                    await asyncio.to_thread(file.write, piece)
-                await asyncio.to_thread(file.seek, 0)
-            return await conductor.import_bundle(file)
-        finally:
-            await asyncio.to_thread(file.close)
+    async with received(request) as file:
+        return await conductor.import_bundle(file)

@@ -78,7 +78,7 @@ class Guard:
         runs = runs_of(operation, arguments)
         caller, seen = await self.authorize(operation, runs), _visibility_changes
         if operation.logged:
-            await self._log(operation, caller, runs, {})
+            await self._log(operation, caller, runs, _details(operation, arguments))
         method = getattr(self.target, operation.name)
         async with aclosing(method(*arguments.args, **arguments.kwargs)) as items:
             async for item in items:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from engine.models import read_stub_file
 from engine.records import Launch
 from ui.cli.execution.breakpoints import parse_breakpoint
+from ui.cli.execution.given_files import read_files
 from ui.cli.inputs import parse_data
 from ui.cli.options import Command
 from ui.cli.record_options import OptionNote, RecordOption, record_options, with_options
@@ -20,6 +21,11 @@ NOTES: Final[Mapping[str, OptionNote]] = {
     'effort': OptionNote(metavar='[ROLE=]LEVEL'),
     'instructions': OptionNote(metavar='[ROLE=]TEXT'),
     'tools': OptionNote(metavar='[ROLE=]NAMES'),
+    'files': OptionNote(
+        metavar='PATH[=NAME]',
+        hint=': a file, or a folder with all that is in it; under its own name, or another one.',
+        parse=read_files,
+    ),
     'budget': OptionNote(panel=LIMITS),
     'record': OptionNote(panel=AGAIN, variable='HEMICYCLE_RECORD'),
     'replay': OptionNote(panel=AGAIN, metavar='RUN', hint=' Options not given are as in that run.'),

@@ -31,6 +31,7 @@ EPILOG = f"""Examples:
 hemicycle run pipeline --task "Should a small team adopt event sourcing?"
 hemicycle run pipeline --task - --set max_iterations=1 < question.md > answer.md
 hemicycle run pipeline --task "..." --tag demo --json | jq .event.name
+hemicycle run builder --task "..." --file notes.md --file data=input
 hemicycle run pipeline --replay last
 hemicycle run pipeline --task "..." --stubs answers.stubs.yaml
 hemicycle run pipeline --task "..." --paused --break "enter reviewing when loops == 2"

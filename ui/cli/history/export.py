@@ -88,14 +88,28 @@ async def _export(session: Session, name: str, form: FormatName, output: str) ->
             content = cast('HttpConductor', conductor).export(info.id, form)
         else:
             content = stream_export(conductor, info.id, form)
-        if output == '-':
-            async for piece in content:
-                sys.stdout.buffer.write(piece)
-            sys.stdout.buffer.flush()
-            return ''
-        path = Path(output or file_name(info, form))
-        await _write(path, content)
-        return str(path)
+        return await write_export(content, output, file_name(info, form))
+
+
+async def write_export(content: AsyncIterator[bytes], output: str, name: str) -> str:
+    """Write an export to a file, or to standard output for `-`; return the file's path, or ''.
+
+    Args:
+        content: the pieces of the file.
+        output: where to write it; '' is a file in this folder.
+        name: the name of that file.
+
+    Raises:
+        EngineError, OSError
+    """
+    if output == '-':
+        async for piece in content:
+            sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.flush()
+        return ''
+    path = Path(output or name)
+    await _write(path, content)
+    return str(path)
 
 
 async def _write(path: Path, content: AsyncIterator[bytes]) -> None:

@@ -1,4 +1,4 @@
-"""hemicycle runs import: import the runs of bundles, and traces of other frameworks."""
+"""hemicycle runs import: import bundles of runs and of experiments, and traces of other frameworks."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from ui.cli.conductors import open_conductor
 from ui.cli.output.reporters import print_json
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
-from ui.web.exports.text import import_message
+from ui.web.exports.text import import_messages
 
 EPILOG = """Examples:
 
 ```
 hemicycle runs import from-a-friend.jsonl.gz
-hemicycle runs import *.jsonl.gz --json | jq -r .run
+hemicycle runs import *.jsonl.gz --json | jq -r .id
 hemicycle runs import traces.json && hemicycle show last
 ssh elsewhere hemicycle runs export 3f9 --bundle -o - | hemicycle runs import -
 ```"""
@@ -39,30 +39,32 @@ def import_runs(
         list[Path],
         typer.Argument(
             metavar='FILE...',
-            help='Bundles that `hemicycle runs export` wrote, or OTLP/JSON traces; - reads standard input.',
+            help='Bundles of runs or of an experiment, or OTLP/JSON traces; - reads standard input.',
         ),
     ],
     *,
     session: Session,
 ) -> None:
-    """Import the runs of bundles: each as a whole or not at all. Nothing here is overwritten.
+    """Import bundles: each as a whole or not at all. Nothing here is overwritten.
 
-    No run is started: one that was exported unfinished ends here, and can be viewed and forked.
+    No run is started: one that was exported unfinished ends here, and can be viewed and forked. An experiment
+    comes with its dataset, runs, scores and marks; one that was under way is cancelled here.
 
     OpenTelemetry traces (OTLP/JSON) that another framework recorded can be imported too: each trace with
     spans of generative AI becomes a run whose chart is drawn from them.
     """
     for path in files:
-        for imported in asyncio.run(_import(session, path)):
-            if session.as_json:
-                print_json(
-                    run=imported.run,
-                    origin=imported.origin,
-                    outcome=imported.outcome,
-                    unfinished=imported.closed,
-                )
-            else:
-                typer.echo(strip_control(import_message(imported)))
+        imported = asyncio.run(_import(session, path))
+        for item in imported if session.as_json else ():
+            print_json(
+                kind=item.kind,
+                id=item.id,
+                origin=item.origin,
+                outcome=item.outcome,
+                unfinished=item.closed,
+            )
+        for text, _ in () if session.as_json else import_messages(imported):
+            typer.echo(strip_control(text))
 
 
 async def _import(session: Session, path: Path) -> list[Imported]:

@@ -41,6 +41,7 @@ NOTES = {
         parse=_statuses,
     ),
     'tag': OptionNote(panel=FILTERS),
+    'without_tag': OptionNote(panel=FILTERS),
     'since': OptionNote(
         metavar='DAY', panel=FILTERS, parse=lambda text: day_range(_day('--since', text), '')[0]
     ),

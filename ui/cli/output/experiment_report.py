@@ -6,26 +6,11 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 
 from engine.operations import ExperimentResult
-from engine.operations.experiments import Cell, Experiment, Plan
+from engine.operations.experiments import Cell, Experiment
 from engine.records import Status
 from ui.formatting.plain_text import strip_control
 from ui.formatting.usage import dollars
 from ui.formatting.values import count
-
-
-def plan_lines(experiment: Experiment, plan: Plan) -> Iterator[str]:
-    """Yield what an experiment would do."""
-    variants = count(len(experiment.variants), 'variant')
-    repeats = f' × {count(experiment.repeats, "repeat")}' if experiment.repeats > 1 else ''
-    reused = f', {plan.reused} taken over' if plan.reused else ''
-    runs = f'{count(plan.runs, "run")}{reused}'
-    yield f'{experiment.name}: {count(plan.cases, "case")} × {variants}{repeats}: {runs}'
-    bound = plan.bound
-    calls = 'any number of model calls' if bound.calls is None else f'at most {bound.calls:,.0f} model calls'
-    cost = 'the cost has no bound' if bound.dollars is None else f'at most {dollars(bound.dollars)}'
-    yield f'  {calls}; {cost}'
-    for variant, parts in plan.changed.items():
-        yield f'  changed in {variant}: {", ".join(parts)}'
 
 
 def result_lines(result: ExperimentResult) -> Iterator[str]:

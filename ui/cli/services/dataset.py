@@ -29,7 +29,7 @@ hemicycle dataset remove sums
 Name = Annotated[str, typer.Argument(metavar='DATASET', help='Its name or id.')]
 Version = Annotated[str, typer.Option(help='The beginning of the id of a version; by default the newest.')]
 SHOWN = 10
-OWN = ('id', 'split', 'tags', 'source', 'expectation', 'parameters')
+OWN = ('id', 'split', 'tags', 'source', 'expectation', 'parameters', 'files')
 """What a column may be read as, besides a parameter."""
 
 
@@ -149,6 +149,7 @@ def _print_cases(cases: Sequence[Case], session: Session) -> None:
     for case in cases[:SHOWN]:
         expected = '' if case.expectation is None else f' → {one_line(str(case.expectation))}'
         given = ', '.join(f'{name}={value}' for name, value in case.parameters.items())
-        typer.echo(one_line(f'{case.id}: {given}', 160) + expected)
+        files = f' [{", ".join(case.files)}]' if case.files else ''
+        typer.echo(one_line(f'{case.id}: {given}{files}', 160) + expected)
     if len(cases) > SHOWN:
         typer.echo(f'and {count(len(cases) - SHOWN, "more")}')

@@ -1,9 +1,9 @@
-"""hemicycle experiment: variants of a workflow on the same cases: run, list, show, steer and score."""
+"""hemicycle experiment: variants of a workflow on the same cases: run, show, steer, score, export."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -13,15 +13,26 @@ from rich.progress import Progress
 
 from engine import Conductor, InvalidInput
 from engine.operations import ExperimentResult, result_of
-from engine.operations.experiments import SAMPLE, Experiment, read_experiment
-from ui.cli.conductors import open_conductor
+from engine.operations.experiments import (
+    SAMPLE,
+    AdoptionKind,
+    Experiment,
+    LaunchDefault,
+    read_experiment,
+)
+from ui.cli.conductors import open_conductor, open_reader
 from ui.cli.exit_codes import ExitCode
-from ui.cli.output.experiment_report import junit_of, plan_lines, result_lines
+from ui.cli.history.export import write_export
+from ui.cli.output.experiment_report import junit_of, result_lines
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
 from ui.cli.services.opening import find_named
 from ui.cli.session import Session, with_session
+from ui.formatting.experiments.adoption import adoption_difference
+from ui.formatting.experiments.estimate import plan_sentences
 from ui.formatting.plain_text import strip_control
+from ui.server.grace import exit_cleanly
+from ui.web.exports.formats import experiment_file_name
 
 EPILOG = """Examples:
 
@@ -35,15 +46,19 @@ hemicycle experiment show "A stricter reviewer"
 hemicycle experiment pause "A stricter reviewer"
 hemicycle experiment resume "A stricter reviewer"
 hemicycle experiment rescore "A stricter reviewer" --file stricter.yaml
+hemicycle experiment export "A stricter reviewer" -o stricter.jsonl.gz
 hemicycle experiment mark "A stricter reviewer" CELL --value 1 --comment "short and right"
+hemicycle experiment adopt "A stricter reviewer" "stricter reviewer" --as version
 ```
 
 Exit code of `run`, `resume` and `show`: **0** done · **1** scores are below `--fail-under` · **2** bad input,
 or refused · **3** cancelled · **4** not over yet · **5** the database cannot be used"""
 SECONDS = 0.25
 """Seconds between looks at an experiment."""
+RUNNING, UNFINISHED = ('running',), ('running', 'paused', 'scoring')
+"""States of experiments that can be paused, and of those that can be cancelled or go on."""
 T = TypeVar('T')
-Name = Annotated[str, typer.Argument(metavar='EXPERIMENT', help='Its name or id.')]
+Name = Annotated[str, typer.Argument(metavar='EXPERIMENT', help='Its name or id, or the newest of a name.')]
 FailUnder = Annotated[
     float | None,
     typer.Option(metavar='SCORE', help='Fail if the mean score of the first scorer is worse than this.'),
@@ -83,12 +98,11 @@ def run(
     async def work(conductor: Conductor) -> ExperimentResult | None:
         experiment = read.experiment
         if after:
-            earlier = find_named(await conductor.experiments.list(), after, 'experiment')
-            experiment = replace(experiment, after=earlier.id)
+            experiment = replace(experiment, after=(await _find(conductor, after)).id)
         if read.cases:
             await conductor.datasets.save(experiment.dataset, read.cases)
         plan = await conductor.experiments.plan(experiment)
-        for line in plan_lines(experiment, plan):
+        for line in (f'{experiment.name}:', *plan_sentences(plan, experiment)):
             typer.echo(strip_control(line), err=True)
         if dry_run or not (yes or typer.confirm('Start it?', err=True)):
             return None
@@ -108,10 +122,10 @@ def resume(
     *,
     session: Session,
 ) -> None:
-    """Go on with a paused or interrupted experiment, and show the answer."""
+    """Go on with a paused, failed or interrupted experiment, and show the answer."""
 
     async def work(conductor: Conductor) -> ExperimentResult:
-        stored = await _find(conductor, name)
+        stored = await _find(conductor, name, UNFINISHED)
         _check_variant(stored, variant)
         return await _follow(conductor, await conductor.experiments.resume(stored.id), session)
 
@@ -157,8 +171,11 @@ def show(
 
 @with_session('database', 'server')
 def pause(name: Name, *, session: Session) -> None:
-    """Start no more runs of an experiment; those under way go on."""
-    _steer(session, name, lambda conductor, stored: conductor.experiments.pause(stored))
+    """Start no more runs of an experiment; those under way go on.
+
+    Of several of that name, it is the one that is running.
+    """
+    _steer(session, name, lambda conductor, stored: conductor.experiments.pause(stored), RUNNING)
 
 
 @with_session('database', 'server')
@@ -168,8 +185,11 @@ def cancel(
     *,
     session: Session,
 ) -> None:
-    """Stop an experiment, and cancel its runs that are under way."""
-    _steer(session, name, lambda conductor, stored: conductor.experiments.cancel(stored, reason))
+    """Stop an experiment, and cancel its runs that are under way.
+
+    Of several of that name, it is the one that is not over.
+    """
+    _steer(session, name, lambda conductor, stored: conductor.experiments.cancel(stored, reason), UNFINISHED)
 
 
 @with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'server')
@@ -217,30 +237,101 @@ def mark(
 def adopt(
     name: Name,
     variant: Annotated[str, typer.Argument(metavar='VARIANT', help='The name of the variant.')] = '',
+    kind: Annotated[
+        AdoptionKind,
+        typer.Option('--as', help="As settings of the launch form, or as a version of the pattern's chart."),
+    ] = 'settings',
+    yes: Annotated[bool, typer.Option(help='Do not ask before the chart is changed.')] = False,
     reset: Annotated[
-        bool, typer.Option('--reset', help="Start from the pattern's own defaults again instead.")
+        bool,
+        typer.Option(
+            '--reset',
+            help="Take it back instead: the pattern's own defaults, or the version of the chart before.",
+        ),
     ] = False,
     *,
     session: Session,
 ) -> None:
-    """Make a variant what the launch form of its pattern starts from."""
+    """Make a variant the default: what the launch form starts from, or a new version of the chart.
+
+    A version is shown as a difference first; its note names the experiment.
+    """
     if not variant and not reset:
         raise InvalidInput({'VARIANT': 'name the variant, or give --reset'})
 
     async def work(conductor: Conductor) -> None:
-        experiment = await _find(conductor, name)
+        experiments, experiment = conductor.experiments, await _find(conductor, name)
         if reset:
-            await conductor.experiments.reset_default(experiment.base.pattern)
-        else:
-            await conductor.experiments.adopt(experiment.id, variant)
+            if kind == 'version':
+                adopted = await _find_adopted(conductor, experiment)
+                await experiments.reset_default(adopted.pattern, version=adopted.version)
+            else:
+                await experiments.reset_default(experiment.base.pattern)
+            return
+        base = ''
+        if kind == 'version':
+            plan = await experiments.adoption(experiment.id, variant)
+            if plan.problems:
+                raise InvalidInput(dict(plan.problems))
+            for line in (*adoption_difference(plan), *plan.warnings):
+                typer.echo(strip_control(line), err=True)
+            if not (yes or typer.confirm(f'Change the chart {plan.pattern}?', err=True)):
+                return
+            base = plan.base
+        await experiments.adopt(experiment.id, variant, kind=kind, base=base)
 
     with_conductor(session, work)
+
+
+@with_session('database', 'files', 'server')
+@exit_cleanly()
+def export(
+    name: Name,
+    output: Annotated[
+        str,
+        typer.Option(
+            '--output',
+            '-o',
+            metavar='FILE',
+            help='The file to write; `-` is standard output. By default in this folder, named after it.',
+        ),
+    ] = '',
+    *,
+    session: Session,
+) -> None:
+    """Export an experiment as a bundle, for `hemicycle runs import` on another machine.
+
+    It has everything: dataset, runs, those of judges, scores and marks. Keys and other secrets known to this
+    machine are removed. One that is under way is exported as far as it is, and is cancelled elsewhere.
+    """
+
+    async def work() -> str:
+        async with open_reader(session, session.catalog) as conductor:
+            stored = await _find(conductor, name)
+            content = conductor.experiments.export(stored.id)
+            return await write_export(content, output, experiment_file_name(stored))
+
+    if written := asyncio.run(work()):
+        typer.echo(written)
+
+
+async def _find_adopted(conductor: Conductor, experiment: Experiment) -> LaunchDefault:
+    """Return the variant of an experiment that is the current version of a chart. Raises `InvalidInput`."""
+    for item in await conductor.experiments.defaults():
+        if item.experiment == experiment.id and item.version and item.current:
+            return item
+    raise InvalidInput({'--reset': 'no variant of it is the current version of a chart'})
 
 
 @with_session('database', 'server')
 def remove(name: Name, *, session: Session) -> None:
     """Remove an experiment that is over; its runs stay."""
-    _steer(session, name, lambda conductor, stored: conductor.experiments.remove(stored))
+
+    async def work(conductor: Conductor) -> None:
+        stored = find_named(await conductor.experiments.list(), name, 'experiment')
+        await conductor.experiments.remove(stored.id)
+
+    with_conductor(session, work)
 
 
 async def _follow(conductor: Conductor, experiment: Experiment, session: Session) -> ExperimentResult:
@@ -298,8 +389,26 @@ def _check_variant(experiment: Experiment, variant: str) -> None:
         raise InvalidInput({'--variant': f'there is no {variant!r}; available: {", ".join(names)}'})
 
 
-async def _find(conductor: Conductor, name: str) -> Experiment:
-    return find_named(await conductor.experiments.list(), name, 'experiment')
+async def _find(conductor: Conductor, name: str, states: Collection[str] = ()) -> Experiment:
+    """Return the experiment of a name or id: of several, the only one in these states, or else the newest.
+
+    Raises:
+        InvalidInput: there is none, or several are in these states.
+    """
+    stored = await conductor.experiments.list()
+    fitting = [item for item in stored if name in (item.id, item.name) and item.state in states]
+    return find_named(fitting, name, 'experiment') if fitting else _newest(stored, name)
+
+
+def _newest(stored: Sequence[Experiment], name: str) -> Experiment:
+    """Return the newest experiment of a name; if there are several, say which it is."""
+    named = [item for item in stored if name in (item.id, item.name)]
+    if not named:
+        return find_named(stored, name, 'experiment')  # which says what there is
+    if len(named) > 1:
+        words = f'{len(named)} experiments are called {name!r}: this is the newest, {named[0].id}'
+        typer.echo(strip_control(words), err=True)
+    return named[0]
 
 
 def find_experiment(session: Session, name: str) -> Experiment:
@@ -312,9 +421,7 @@ def find_experiment(session: Session, name: str) -> Experiment:
 
     async def work(conductor: Conductor) -> Experiment:
         if file is None:
-            stored = await conductor.experiments.list()
-            newest = next((item for item in stored if name in (item.id, item.name)), None)
-            return (newest or find_named(stored, name, 'experiment')).again()
+            return (await _find(conductor, name)).again()
         if file.cases:
             await conductor.datasets.save(file.experiment.dataset, file.cases)
         return file.experiment
@@ -332,9 +439,14 @@ def with_conductor(session: Session, work: Callable[[Conductor], Awaitable[T]]) 
     return asyncio.run(run())
 
 
-def _steer(session: Session, name: str, work: Callable[[Conductor, str], Awaitable[Any]]) -> None:
+def _steer(
+    session: Session,
+    name: str,
+    work: Callable[[Conductor, str], Awaitable[Any]],
+    states: Collection[str] = (),
+) -> None:
     async def carry_out(conductor: Conductor) -> None:
-        await work(conductor, (await _find(conductor, name)).id)
+        await work(conductor, (await _find(conductor, name, states)).id)
 
     with_conductor(session, carry_out)
 

@@ -90,7 +90,7 @@ def find_named(items: Sequence[N], name: str, what: str) -> N:
         return matches[0]
     names = ', '.join(item.name for item in items) or 'none'
     problem = (
-        f'{len(matches)} {what}s are called {name!r}: give the id'
+        f'{len(matches)} {what}s are called {name!r}: give the id: {", ".join(item.id for item in matches)}'
         if matches
         else f'there is no {what} {name!r}; available: {names}'
     )

@@ -223,6 +223,8 @@ def _print(item: Schedule | Tick, as_json: bool) -> None:
         line += f'. Next: {moment_text(item.next_times[0], item.spec.time_zone)}'
     if item.note:
         line += f' ({item.note})'
+    if item.problem:
+        line += f'. It cannot start: {item.problem}'
     typer.echo(strip_control(line))
 
 

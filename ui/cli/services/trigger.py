@@ -37,6 +37,8 @@ hemicycle trigger remove issues
 ```"""
 MAX_TICKS = 10
 Name = Annotated[str, typer.Argument(metavar='TRIGGER', help='Its name or id.')]
+NOT_BY_TRIGGER = (*NOT_LATER, 'files')
+"""Fields of a launch without an option; `--files` are those that set the trigger off."""
 NOTES = {
     'mapping': OptionNote(
         name='map', metavar='NAME=POINTER', parse=lambda texts: dict(parse_pairs('--map', texts))
@@ -72,7 +74,7 @@ def show(name: Name, *, session: Session) -> None:
         _print(tick, session.as_json)
 
 
-@with_launch(*NOT_LATER)
+@with_launch(*NOT_BY_TRIGGER)
 @with_options('values', record_options(Trigger, without=OWN, notes=NOTES, arguments=('name',)))
 @with_session('patterns', 'as_json', 'database', 'server')
 def add(*, values: dict[str, Any], launch: dict[str, Any], session: Session) -> None:
@@ -88,7 +90,7 @@ def add(*, values: dict[str, Any], launch: dict[str, Any], session: Session) -> 
     _print(added, session.as_json, secret=added.secret)
 
 
-@with_launch(*NOT_LATER)
+@with_launch(*NOT_BY_TRIGGER)
 @with_options('values', CHANGES)
 @with_session('patterns', 'as_json', 'database', 'server')
 def change(trigger: Name, *, values: dict[str, Any], launch: dict[str, Any], session: Session) -> None:

@@ -155,7 +155,7 @@ def _edge_lines(edge: EdgeDifference) -> Iterator[DifferenceLine]:
         return DifferenceLine(kind=edge.kind, subject=subject, words=words, edges=names, of=edge)
 
     if edge.kind != 'changed':
-        yield line(f'was {edge.kind}, {_when(shape)}')
+        yield line(f'was {edge.kind}, {when_words(shape)}')
         return
     words = list(_edge_words(edge))
     if words:
@@ -179,7 +179,8 @@ def _edge_words(edge: EdgeDifference) -> Iterator[str]:
         yield 'now leads back to where its goal was left' if new.history else 'now begins its goal anew'
 
 
-def _when(edge: EdgeShape) -> str:
+def when_words(edge: EdgeShape) -> str:
+    """Return when an edge is taken: *on done if is_spent*."""
     guards = _guards(edge)
     return f'on {_event(edge)}' + ('' if guards == 'always' else f' {guards}')
 

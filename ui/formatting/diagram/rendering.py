@@ -110,9 +110,9 @@ def dot(shape: Shape, *, folded: Folded) -> str:
 async def export_chart(shape: Shape, how: str, *, folded: Folded) -> str:
     """Return the chart in one of `FORMATS`. Raises `EngineError` if that needs `dot` and it is missing."""
     if how == 'mermaid':
-        return mermaid(shape, folded=folded)
+        return await asyncio.to_thread(mermaid, shape, folded=folded)
     if how == 'dot':
-        return dot(shape, folded=folded)
+        return await asyncio.to_thread(dot, shape, folded=folded)
     if not has_graphviz():
         raise EngineError(GRAPHVIZ_MISSING)
     return await svg(shape, folded=folded) + '\n'

@@ -80,7 +80,11 @@ def use_words(use: PlaceUse) -> str:
 
 
 def path_layer(answer: PathAnswer, base: str, variant: str, folded: frozenset[str]) -> Layer:
-    """Return what a diagram shows of two variants: A is the base, B the variant; gaps make lines wider."""
+    """Return what a diagram shows of two variants: A is the base, B the variant; gaps make lines wider.
+
+    If both are the same one, it shows how often its runs went where.
+    """
+    decorate = _decorate_one if base == variant else _decorate
     states: dict[str, Decoration] = {}
     edges: dict[str, list[_Pair]] = {}
     for item in answer.places:
@@ -89,7 +93,7 @@ def path_layer(answer: PathAnswer, base: str, variant: str, folded: frozenset[st
         name = place_name(item)
         if item.place.dest is None:
             if visible_ancestor(name, folded) == name:
-                states[name] = _decorate(pair, path_text(name))
+                states[name] = decorate(pair, path_text(name))
         else:
             edges[name] = [pair]
     merged = aggregate(edges, folded, _join, edges=True)
@@ -98,7 +102,7 @@ def path_layer(answer: PathAnswer, base: str, variant: str, folded: frozenset[st
         'edges': {
             name: decoration
             for name, pairs in merged.items()
-            if (decoration := _decorate(_sum(pairs), edge_text(name)))
+            if (decoration := decorate(_sum(pairs), edge_text(name)))
         },
     }
 
@@ -123,6 +127,13 @@ def _sum(pairs: Iterable[_Pair]) -> _Pair:
         sum(pair.variant for pair in listed),
         max(pair.gap for pair in listed),
     )
+
+
+def _decorate_one(pair: _Pair, title: str) -> Decoration:
+    if not pair.base:
+        return {}
+    times = f'{_short(pair.base)}{TIMES}'
+    return {'classes': 'path-both', 'title': f'{title}: {pair.base:.2f} times a run', 'badge': times}
 
 
 def _decorate(pair: _Pair, title: str) -> Decoration:

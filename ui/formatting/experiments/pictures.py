@@ -8,12 +8,17 @@ from dataclasses import dataclass
 from html import escape
 
 from engine.operations.experiments import TrendPoint
+from engine.records import clip
 from ui.formatting.experiments.table import figure
 from ui.formatting.usage import dollars
 
 WIDTH, HEIGHT = 640, 320
 LEFT, RIGHT, TOP, BOTTOM = 56, 24, 20, 44
 TICKS = 4
+MAX_LABEL = 32
+"""Maximum number of characters of a name in a picture; the whole is its title."""
+DOT, LINE, SIGN = 6.0, 16.0, 6.8
+"""The radius of a point, the height of a line of text, and the average width of a character."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,23 +76,60 @@ def pareto(points: Sequence[Point], *, measure: str, unit: str) -> str:
     for tick in across:
         parts.append(_text(x(tick), bottom + 18, _amount(tick, unit), 'middle'))
     parts.append(_text(right, HEIGHT - 4, f'{unit} of a run →', 'end'))
-    parts.append(_text(LEFT, 12, f'{measure} ↑', 'start'))
+    parts.append(_text(LEFT, 12, f'↑ {measure}', 'start'))
     joined = sorted((point for point in points if point.is_on_front), key=lambda point: point.spent)
     if len(joined) > 1:
         line = 'L'.join(f'{x(point.spent):.1f} {y(point.score):.1f}' for point in joined)
         parts.append(f'<path class="front" d="M{line}"/>')
-    names_at: dict[tuple[int, int], int] = {}
-    for point in points:
+    dots = [(x(point.spent), y(point.score)) for point in points]
+    for point, (at_x, at_y) in zip(points, dots, strict=True):
         kind = 'dot best' if point.is_on_front else 'dot'
-        at_x, at_y = x(point.spent), y(point.score)
-        parts.append(f'<circle class="{kind}" cx="{at_x:.1f}" cy="{at_y:.1f}" r="6"/>')
-        end = at_x > WIDTH * 0.7
-        place = round(at_x / 40), round(at_y / 16)
-        lower = 16 * names_at.setdefault(place, 0)  # points in one place have their names below each other
-        names_at[place] += 1
-        side = (-12, 'end') if end else (12, 'start')
-        parts.append(_text(at_x + side[0], at_y + 4 + lower, point.name, side[1], 'name'))
+        parts.append(f'<circle class="{kind}" cx="{at_x:.1f}" cy="{at_y:.1f}" r="{DOT:g}"/>')
+    names = [point.name for point in points]
+    for name, (left, base, anchor) in zip(names, _places(dots, names), strict=True):
+        parts.append(_text(left, base, name, anchor, 'name'))
     return ''.join([*parts, '</svg>'])
+
+
+def _places(dots: Sequence[tuple[float, float]], names: Sequence[str]) -> list[tuple[float, float, str]]:
+    """Return where each name goes: beside its point, but on no other point or name if there is room."""
+    taken = [_Box(x - DOT - 2, y - DOT - 2, x + DOT + 2, y + DOT + 2) for x, y in dots]
+    places = []
+    for (x, y), name in zip(dots, names, strict=True):
+        width = len(clip(name, MAX_LABEL)) * SIGN
+        rows = sorted(range(-len(dots), len(dots) + 1), key=abs)
+        options = [
+            (_Box(left, y - LINE / 2 + row * LINE, left + width, y + LINE / 2 + row * LINE), anchor)
+            for row in rows
+            for left, anchor in ((x + 2 * DOT, 'start'), (x - 2 * DOT - width, 'end'))
+        ]
+        fitting = [option for option in options if option[0].is_inside] or options
+        box, anchor = next(
+            (option for option in fitting if not any(option[0].covers(other) for other in taken)), fitting[0]
+        )
+        taken.append(box)
+        places.append((box.left if anchor == 'start' else box.right, box.top + LINE * 0.75, anchor))
+    return places
+
+
+@dataclass(frozen=True, slots=True)
+class _Box:
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether it is within the axes."""
+        return (
+            self.left >= LEFT and self.right <= WIDTH and self.top >= 0 and self.bottom <= HEIGHT - BOTTOM + 2
+        )
+
+    def covers(self, other: _Box) -> bool:
+        """Whether it has a part in common with another."""
+        apart = self.right <= other.left or other.right <= self.left
+        return not (apart or self.bottom <= other.top or other.bottom <= self.top)
 
 
 def interval(bounds: tuple[float, float, float], reach: float, tone: str, label: str) -> str:
@@ -155,4 +197,8 @@ def _amount(value: float, unit: str) -> str:
 
 
 def _text(x: float, y: float, text: str, anchor: str, kind: str = '') -> str:
-    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
+    """Return a text; one that is cut is shown whole under the pointer."""
+    shown = clip(text, MAX_LABEL)
+    whole = '' if shown == text else f'<title>{escape(text)}</title>'
+    place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
+    return f'<text class="{kind}" {place}>{whole}{escape(shown)}</text>'

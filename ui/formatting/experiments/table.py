@@ -124,6 +124,8 @@ class CellTable:
         """The scorer whose scores are shown."""
         self.rows: dict[str, dict[str, CellLine]] = {}
         """By case, in the order in which their first runs began."""
+        self.places: dict[str, int] = {}
+        """By case, its place in the dataset, if that is known."""
         self.cursor = 0.0
         self.running: dict[str, Cell] = {}
         """The runs under way, by cell."""
@@ -175,6 +177,7 @@ class CellTable:
         """Return the cases to show, in order: the best or the most telling first, what has no score last."""
         folded = text.strip().casefold()
         cases = [case for case in self.rows if folded in case.casefold() and self._is_shown(case, show)]
+        cases.sort(key=lambda case: self.places.get(case, len(self.places)))
         if sort == DISAGREEMENT:
             return sorted(cases, key=self.disagreement, reverse=True)
         if sort.startswith(SCORE):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from itertools import count as count_from
 from typing import Any
 
 from engine.operations.experiments import Experiment, Score, ScorerSpec, Variant
 from engine.records import clip
 from ui.formatting.experiments.table import CellTable, figure
 from ui.formatting.steps import duration, role_title, short_json
-from ui.formatting.usage import dollars
+from ui.formatting.usage import amount_text, dollars
 from ui.formatting.values import count
 
 MAX_VALUE = 40
@@ -26,8 +29,10 @@ STATES: Mapping[str, tuple[str, str]] = {
 }
 """The words for a state, and the class of its pill."""
 BY_NAME = ('models', 'effort', 'instructions', 'tools', 'stubs')
-LONG = ('instructions', 'stubs')
-"""Fields whose values are too long to be shown."""
+MAX_PROPOSED = 60
+"""Maximum number of characters of a name that is proposed."""
+AS_IT_IS = 'as it is'
+LIMITS = ('tokens', 'cost', 'seconds')
 UNCHANGED = 'the base, unchanged'
 
 
@@ -38,27 +43,80 @@ def variant_words(variant: Variant) -> str:
 
 def change_lines(change: Mapping[str, Any]) -> list[str]:
     """Return each difference from the base in a few words."""
-    return [line for name, value in change.items() for line in _lines(name, value)]
+    return [part.words for part in change_parts(change)]
 
 
-def _lines(name: str, value: Any) -> Iterator[str]:
-    if name == 'parameters' and isinstance(value, Mapping):
-        for key, item in value.items():
-            yield f'{key.replace("_", " ")} = {short_json(item, MAX_VALUE)}'
-    elif name in BY_NAME and isinstance(value, Mapping):
-        for role, item in value.items():
-            who = role_title(role) if role else 'all'
-            if name in LONG:
-                yield f'{who}: other {name}'
-            elif name == 'tools':
-                yield f'{who}: {", ".join(map(str, item)) or "no tools"}'
-            else:
-                yield f'{who}: {"effort " if name == "effort" else ""}{item}'
-    elif name == 'budget' and isinstance(value, Mapping):
-        limits = [f'{key} {item}' for key, item in value.items() if item is not None]
-        yield f'budget: {", ".join(limits) or "none"}'
-    else:
-        yield f'{name} = {short_json(value, MAX_VALUE)}'
+@dataclass(frozen=True, slots=True)
+class ChangePart:
+    """One difference of a variant from the base."""
+
+    field: str
+    """The field of the launch; `key` is the parameter, role or path, None if the whole field differs."""
+    key: str | None
+    words: str
+
+
+def change_parts(change: Mapping[str, Any]) -> list[ChangePart]:
+    """Return each difference from the base, in words."""
+    parts = []
+    for name, value in change.items():
+        if isinstance(value, Mapping) and name in (*BY_NAME, 'parameters', 'files'):
+            parts += [ChangePart(name, key, _entry_words(name, key, item)) for key, item in value.items()]
+        else:
+            parts.append(ChangePart(name, None, _field_words(name, value)))
+    return parts
+
+
+def without_part(change: Mapping[str, Any], part: ChangePart) -> dict[str, Any]:
+    """Return a change without one of its differences."""
+    left = dict(change)
+    value = left.pop(part.field)
+    if part.key is not None and len(value) > 1:
+        left[part.field] = {key: item for key, item in value.items() if key != part.key}
+    return left
+
+
+def proposed_name(change: Mapping[str, Any], taken: Collection[str] = ()) -> str:
+    """Return a name for a variant by its change, which is none of those that are taken."""
+    return free_name(clip(', '.join(change_lines(change)), MAX_PROPOSED) or AS_IT_IS, taken)
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """Return a name, with another number if it is taken."""
+    stem = re.sub(r' \(\d+\)$', '', name)
+    numbered = (f'{stem} ({number})' for number in count_from(2))
+    return name if name not in taken else next(other for other in numbered if other not in taken)
+
+
+def _entry_words(name: str, key: str, value: Any) -> str:
+    if name in ('parameters', 'files'):
+        given = f'{key.replace("_", " ")} = {short_json(value, MAX_VALUE)}'
+        file = f'{"without the " if value is None else ""}file {key}'
+        return given if name == 'parameters' else file
+    who = role_title(key) if key else 'all'
+    if value is None:
+        return f'{who}: {name} of the pattern'
+    if name == 'instructions':
+        return f'{who}: “{clip(" ".join(str(value).split()), MAX_VALUE)}”'
+    if name == 'tools':
+        return f'{who}: {", ".join(map(str, value)) or "no tools"}'
+    if name == 'stubs':
+        return f'{who}: {count(len(value), "stub") if isinstance(value, list | tuple) else "stubs"}'
+    return f'{who}: {"effort " if name == "effort" else ""}{value}'
+
+
+def _field_words(name: str, value: Any) -> str:
+    if name == 'budget':
+        limits = value if isinstance(value, Mapping) else {}
+        words = [
+            amount_text(kind, limits[kind]) + ' tokens' * (kind == 'tokens')
+            for kind in LIMITS
+            if isinstance(limits.get(kind), int | float)
+        ]
+        return f'budget: {", ".join(words) or "none"}'
+    if name in ('pattern', 'version'):
+        return f'{name} {value or "of today"}'
+    return f'{name.replace("_", " ")} = {short_json(value, MAX_VALUE)}'
 
 
 def settings_words(spec: ScorerSpec) -> str:

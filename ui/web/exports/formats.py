@@ -1,4 +1,4 @@
-"""The formats in which a run can be exported, including the regression test."""
+"""The formats in which a run can be exported, including the regression test; and names of the files."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import yaml
 
 from engine import Conductor
 from engine.history import Redaction, RegressionTest
+from engine.operations.experiments import Experiment
 from engine.records import RunId, RunInfo
 from ui.web.exports.markdown import write_transcript
 from ui.web.exports.offline_page import render_page
@@ -71,9 +72,17 @@ FORMATS: dict[FormatName, ExportFormat] = {
 
 def file_name(info: RunInfo, form: FormatName) -> str:
     """Return a file name from the run's title: letters and digits, not too long."""
-    words = '-'.join(re.findall(r'\w+', info.title.lower()))[:50].strip('-_') or info.pattern
     family = '-family' if form == 'family' else ''
-    return f'{words}-{info.id[:6]}{family}.{FORMATS[form].end}'
+    return f'{_words(info.title) or info.pattern}-{info.id[:6]}{family}.{FORMATS[form].end}'
+
+
+def experiment_file_name(experiment: Experiment) -> str:
+    """Return a file name for the bundle of an experiment."""
+    return f'{_words(experiment.name) or "experiment"}-{experiment.id[:6]}.{FORMATS["bundle"].end}'
+
+
+def _words(title: str) -> str:
+    return '-'.join(re.findall(r'\w+', title.lower()))[:50].strip('-_')
 
 
 async def stream_export(conductor: Conductor, run: RunId, form: FormatName) -> AsyncIterator[bytes]:

@@ -17,11 +17,11 @@ from ui.web.components.forms.drop_zone import drop_zone
 from ui.web.components.theme import button, notice, text_notice
 from ui.web.components.widgets import Box, Text, set_attributes, text_link
 from ui.web.downloads import disk_errors
-from ui.web.exports.text import import_message
+from ui.web.exports.text import import_messages
 
 MAX_BYTES = 1 << 30
 """Maximum size of a file, in bytes."""
-SOURCES = 'Bundles of Hemicycle, or traces of other frameworks (OTLP/JSON, exports of Langfuse and Phoenix).'
+SOURCES = 'Bundles of runs or experiments, or traces of other frameworks (OTLP/JSON, Langfuse, Phoenix).'
 TOO_LARGE = f'A file has more than {MAX_BYTES >> 30} GB: import it with `hemicycle runs import`.'
 PROGRESS_SECONDS = 0.2
 """Seconds between updates of a file's progress."""
@@ -41,15 +41,16 @@ class ImportDialog:
 
     async def open(self) -> None:
         """Show the dialog until it is closed."""
-        with dialog_frame('Import runs') as dialog:
-            Text('p', f'{SOURCES} Imported runs do not start, and no run is replaced.')
-            drop_zone(
+        with dialog_frame('Import') as dialog:
+            Text('p', f'{SOURCES} Nothing that is imported starts, and nothing is replaced.')
+            choose = drop_zone(
                 self._import_upload,
                 max_bytes=MAX_BYTES,
                 on_begin=lambda: self._show_progress('Uploading…', None),
                 on_problem=self._show_problem,
                 multiple=True,
             )
+            choose.classes('primary')
             with Box('import-state', role='status') as self._state:
                 self._progress = Text('span', '')
                 self._bar = Box(tag='progress', max='1', aria_label='Import progress')
@@ -88,10 +89,11 @@ class ImportDialog:
         else:
             if not self._results.is_deleted:
                 with self._results, notice('info', 'check_circle'):
-                    for item in imported:
+                    for text, page in import_messages(imported):
                         with Box(tag='p'):
-                            Text('span', f'{import_message(item)} ')
-                            text_link(f'/runs/{item.run}', 'Open')
+                            Text('span', f'{text} ')
+                            if page:
+                                text_link(page, 'Open')
             if self.on_done:
                 await self.on_done()
         finally:

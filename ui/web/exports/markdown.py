@@ -25,6 +25,7 @@ from engine.records import (
     reply_of,
     results_of,
 )
+from ui.formatting.files import given_files_text
 from ui.formatting.sentences import step_sentence
 from ui.formatting.steps import duration, path_text, role_title
 from ui.formatting.usage import usage_headline
@@ -108,6 +109,7 @@ def _format_header(info: RunInfo, shape: Shape, view: View) -> Iterator[str]:
             escape_markdown(', '.join(f'{role or "all"}: {name}' for role, name in info.models.items())),
         ),
         ('Forked from', f'`{info.parent}` at step {info.parent_at}' if info.parent else ''),
+        ('Files at the start', escape_markdown(given_files_text(info))),
         ('Tags', escape_markdown(', '.join(info.tags))),
         ('Waits for', escape_markdown(view.waiting)),
     ]

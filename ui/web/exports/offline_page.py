@@ -22,6 +22,7 @@ from ui.app.colours import colour_sheet
 from ui.formatting.changes import wordings
 from ui.formatting.diagram.folding import default_folds
 from ui.formatting.diagram.rendering import svg
+from ui.formatting.files import given_files_text
 from ui.formatting.values import STATUS_TEXT, moment_text
 from ui.web.components.assets import ASSETS, MARK, STYLES
 from ui.web.exports.run_history import RunHistory, read_history
@@ -95,6 +96,7 @@ def _list_facts(past: RunHistory) -> list[list[str]]:
         *([['Forked from', f'{info.parent} at step {info.parent_at}']] if info.parent else []),
         ['Models', models or ('scripted, simulated' if info.simulated else 'as configured')],
         *([['Simulated', 'all models were scripted; no provider was called']] if info.simulated else []),
+        *([['Files at the start', given]] if (given := given_files_text(info)) else []),
         *([['Tags', ', '.join(info.tags)]] if info.tags else []),
         *([['Note', info.note]] if info.note else []),
         *parameters,

@@ -13,6 +13,7 @@ from engine.records import (
     FailureData,
     ReplyData,
     ResultData,
+    is_given,
     parent_of,
     payload,
     reply_of,
@@ -163,17 +164,19 @@ class History:
         for agent, snapshot in snapshots_of(step.event).items():
             versions = self.versions.setdefault(str(agent), [])
             if not versions or versions[-1].snapshot != snapshot:
-                is_baseline = not versions and 'results' not in step.event.data
+                is_first = all(version.seq == 1 for version in versions)  # A run may start with files.
+                is_baseline = is_first and is_given(step.event)
                 versions.append(
                     FolderVersion(
                         seq=step.seq, number=len(versions) + 1, snapshot=str(snapshot), given=is_baseline
                     )
                 )
 
-    def baseline(self, folder: str) -> str:
-        """Return the snapshot that an agent started with; '' if its folder was empty."""
+    def baseline(self, folder: str, seq: int | None = None) -> str:
+        """Return the snapshot that an agent started with, up to step `seq`; '' if its folder was empty."""
         versions = self.versions.get(folder, [])
-        return versions[0].snapshot if versions and versions[0].given else ''
+        given = [item.snapshot for item in versions if item.given and (seq is None or item.seq <= seq)]
+        return given[-1] if given else ''
 
 
 def latest(entries_by_path: Mapping[str, Sequence[Indexed]], path: str, seq: int) -> Indexed | None:

@@ -39,6 +39,8 @@ class Design:
     """Runs of each case by each variant."""
     early_stop: bool = False
     """Whether a variant is not run further once its difference is clear."""
+    words: Mapping[str, str] = field(default_factory=dict)
+    """What variants are called in sentences; by default their names, quoted."""
 
     def __post_init__(self) -> None:
         """Raise `InvalidInput`, naming the field, for a design that compares nothing."""

@@ -14,7 +14,7 @@ from scipy import stats
 from engine.operations.experiments.answer.levels import ALPHA, holm
 from engine.operations.experiments.answer.paired import RESAMPLES, batch, chance, interval
 from engine.operations.experiments.answer.path_records import Place, RunPath, WayEffect
-from engine.operations.experiments.answer.words import counted, figures, sorted_by_size
+from engine.operations.experiments.answer.words import counted, figures, quoted, sorted_by_size
 
 MIN_CASES = 5
 """The fewest cases on either side about which something is said."""
@@ -181,5 +181,6 @@ def _say(effect: WayEffect) -> str:
     often = ' at least twice' if effect.at_least > 1 else ''
     than = 'higher' if effect.difference > 0 else 'lower'
     cases = 'of the same cases' if effect.same_cases else 'of other cases, which may be why'
-    runs = f'{counted(effect.runs, "run")} of {effect.variant} that went {preposition} {effect.place}{often}'
-    return f'{runs} scored {by} {than} ({low} to {high}) than {effect.others:,} others {cases}.'
+    runs = f'{counted(effect.runs, "run")} of {quoted(effect.variant)}'
+    course = f'that went {preposition} {effect.place}{often}'
+    return f'{runs} {course} scored {by} {than} ({low} to {high}) than {effect.others:,} others {cases}.'

@@ -16,13 +16,13 @@ def describe_all(
 ) -> str:
     """Return the answer in words: what is clear first."""
     if not design.variants:
-        return f'There is no variant to compare {design.base} with.'
+        return f'There is no variant to compare {called(design, design.base)} with.'
     if not design.cases:
         return 'There are no cases.'
     if not any(summary.runs for summary in summaries.values()):
         return 'No run has ended yet.'
     ordered = sorted(comparisons, key=lambda item: (ORDER.index(item.standing), -abs(item.difference or 0.0)))
-    failed = failures(summaries[design.base])
+    failed = failures(design, summaries[design.base])
     return ' '.join([*(item.text for item in ordered), *failed])
 
 
@@ -34,20 +34,32 @@ def describe(design: Design, item: VariantComparison, summaries: Mapping[str, Va
     if item.measure != design.measures[0].name:
         return f'By {item.measure}: {sentence}'
     cost = '' if item.standing in ('better', 'worse') else _cost(item)
-    notes = [f'{item.variant} {cost}.' if cost else '', *failures(summaries[item.variant])]
+    name = called(design, item.variant)
+    notes = [f'{name} {cost}.' if cost else '', *failures(design, summaries[item.variant])]
     return ' '.join([sentence, *filter(None, notes)])
 
 
-def failures(summary: VariantSummary) -> Iterator[str]:
+def called(design: Design, variant: str) -> str:
+    """Return what a variant is called in sentences."""
+    return design.words.get(variant) or quoted(variant)
+
+
+def quoted(name: str) -> str:
+    """Return a name as it stands in a sentence; most names of variants are words of the language."""
+    return f'“{name}”'
+
+
+def failures(design: Design, summary: VariantSummary) -> Iterator[str]:
     """Say how many runs of a variant failed, if some did and others did not."""
     if 0 < summary.failed < summary.runs:
-        yield f'{summary.failed} of {counted(summary.runs, "run")} of {summary.variant} failed.'
+        runs = counted(summary.runs, 'run')
+        yield f'{summary.failed} of {runs} of {called(design, summary.variant)} failed.'
 
 
 def _say(design: Design, item: VariantComparison, summaries: Mapping[str, VariantSummary]) -> str:
-    base, name = design.base, item.variant
+    base, name = called(design, design.base), called(design, item.variant)
     if item.difference is None or item.low is None or item.high is None:
-        return _say_why_nothing(item, summaries[base], summaries[name])
+        return _say_why_nothing(design, item, summaries)
     cases = counted(item.cases, 'case')
     if item.standing in ('better', 'worse'):
         early = f' of {design.cases}, clear before the end' if item.settled else ''
@@ -73,16 +85,17 @@ def _say(design: Design, item: VariantComparison, summaries: Mapping[str, Varian
     return f'No difference between {name} and {base} can be seen with {cases} ({span}){needed}.'
 
 
-def _say_why_nothing(item: VariantComparison, base: VariantSummary, variant: VariantSummary) -> str:
-    for summary in (variant, base):
+def _say_why_nothing(design: Design, item: VariantComparison, summaries: Mapping[str, VariantSummary]) -> str:
+    base, variant = called(design, design.base), called(design, item.variant)
+    for name, summary in ((variant, summaries[item.variant]), (base, summaries[design.base])):
         if not summary.runs:
-            return f'No run of {summary.variant} has ended yet.'
+            return f'No run of {name} has ended yet.'
         scores = next(scores for scores in summary.scores if scores.measure == item.measure)
         if not scores.cases and summary.failed == summary.runs:
-            return f'Every run of {summary.variant} failed ({summary.runs}).'
+            return f'Every run of {name} failed ({summary.runs}).'
         if not scores.cases:
-            return f'No run of {summary.variant} was scored.'
-    return f'{variant.variant} and {base.variant} have no case on which both were scored.'
+            return f'No run of {name} was scored.'
+    return f'{variant} and {base} have no case on which both were scored.'
 
 
 def _needed(item: VariantComparison, more: str, enough: str = '') -> str:

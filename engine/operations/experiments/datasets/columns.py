@@ -13,8 +13,8 @@ from pydantic_core import from_json
 
 JSON_SUFFIX = ':json'
 """Ends the name of a column whose cells are JSON."""
-PARAMETERS, EXPECTATION = 'parameters.', 'expectation.'
-OWN = ('id', 'split', 'tags', 'source', 'expectation', 'parameters')
+PARAMETERS, EXPECTATION, FILES = 'parameters.', 'expectation.', 'files.'
+OWN = ('id', 'split', 'tags', 'source', 'expectation', 'parameters', 'files')
 """Columns with a meaning of their own; all others are parameters."""
 WHOLE = re.compile(r'[+-]?\d{1,18}(\.0+)?')
 BOOLEANS = {'true': True, 'yes': True, '1': True, 'false': False, 'no': False, '0': False}
@@ -24,7 +24,7 @@ DECIMAL_COMMA = re.compile(r'[+-]?\d+,\d+')
 def target_of(column: str, parameters: Mapping[str, Any] | None = None) -> str:
     """Return what a column is read as by its name: see `ImportedCases.columns`."""
     name = column.removesuffix(JSON_SUFFIX)
-    if name in OWN or name.startswith((PARAMETERS, EXPECTATION)):
+    if name in OWN or name.startswith((PARAMETERS, EXPECTATION, FILES)):
         return name
     known = {known.casefold(): known for known in parameters or ()}
     return PARAMETERS + (name if name in known.values() else known.get(name.casefold(), name))
@@ -32,11 +32,14 @@ def target_of(column: str, parameters: Mapping[str, Any] | None = None) -> str:
 
 def check_target(target: str, parameters: Mapping[str, Any] | None) -> str:
     """Return what is wrong with a target; '' if nothing."""
-    if target in ('', *OWN) or (target.startswith(EXPECTATION) and target != EXPECTATION):
+    if target in ('', *OWN) or (target.startswith((EXPECTATION, FILES)) and target[-1] != '.'):
         return ''
     name = target.removeprefix(PARAMETERS)
     if not target.startswith(PARAMETERS) or not name:
-        return f'cannot be read as {target!r}; as: {", ".join(OWN)}, expectation.NAME or parameters.NAME'
+        return (
+            f'cannot be read as {target!r}; as: {", ".join(OWN)}, expectation.NAME, files.PATH or '
+            'parameters.NAME'
+        )
     if parameters is not None and name not in parameters:
         return f'the pattern has no parameter {name!r}; it has: {", ".join(parameters)}'
     return ''

@@ -10,7 +10,7 @@ from typing import Any
 
 from engine.errors import InvalidInput
 from engine.operations.experiments.datasets.cells import escape_formula
-from engine.operations.experiments.datasets.columns import EXPECTATION, JSON_SUFFIX, OWN, PARAMETERS
+from engine.operations.experiments.datasets.columns import EXPECTATION, FILES, JSON_SUFFIX, OWN, PARAMETERS
 from engine.operations.experiments.datasets.records import Case
 
 BYTE_ORDER_MARK = '\ufeff'
@@ -23,6 +23,7 @@ def export_json_lines(cases: Sequence[Case]) -> Iterator[str]:
         record = {
             'id': case.id,
             'parameters': dict(case.parameters),
+            'files': dict(case.files),
             'expectation': case.expectation,
             'tags': list(case.tags),
             'split': case.split,
@@ -64,9 +65,11 @@ def _row(cells: Sequence[str]) -> str:
 def _columns(cases: Sequence[Case]) -> Iterator[tuple[str, list[str]]]:
     yield 'id', [case.id for case in cases]
     for name in dict.fromkeys(name for case in cases for name in case.parameters):
-        own = name in OWN or name.startswith((PARAMETERS, EXPECTATION))
+        own = name in OWN or name.startswith((PARAMETERS, EXPECTATION, FILES))
         header = f'{PARAMETERS}{name}' if own else name
         yield _column(header, [case.parameters.get(name, MISSING) for case in cases])
+    for path in dict.fromkeys(path for case in cases for path in case.files):
+        yield _column(f'{FILES}{path}', [case.files.get(path, MISSING) for case in cases])
     expectations = [MISSING if case.expectation is None else case.expectation for case in cases]
     tags = [list(case.tags) if case.tags else MISSING for case in cases]
     if any(item is not MISSING for item in expectations):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from engine.errors import InvalidInput
 from engine.operations.experiments.datasets.columns import (
     EXPECTATION,
+    FILES,
     JSON_SUFFIX,
     PARAMETERS,
     check_target,
@@ -26,6 +28,7 @@ from engine.operations.experiments.datasets.records import (
 from engine.operations.experiments.datasets.tables import Row, Table
 from engine.operations.experiments.records import MAX_CASE
 from engine.records import RunId, clip
+from engine.records.launch import check_files
 from engine.statechart.pattern import Pattern
 
 
@@ -145,34 +148,20 @@ class _Reader:
             self.targets[column] = target
 
     def _read_row(self, row: Row, values: Mapping[str, Any]) -> Iterator[Case | TableProblem]:
-        parameters: dict[str, Any] = {}
-        own: dict[str, Any] = {}
-        parts: dict[str, Any] = {}
-        origins: dict[str, str] = {}
+        collected = _Collected()
         problems = []
         for column, value in values.items():
-            target = self.targets[column]
-            name = target.removeprefix(PARAMETERS)
-            if not target:
-                continue
-            try:
-                read = self._value(column, target, value)
-                if target == 'parameters':
-                    parameters |= read
-                    origins |= dict.fromkeys(read, column)
-                elif target.startswith(PARAMETERS):
-                    parameters[name], origins[name] = read, column
-                elif target.startswith(EXPECTATION):
-                    parts[target.removeprefix(EXPECTATION)] = read
-                else:
-                    own[target] = read
-            except ValueError as error:
-                problems.append(TableProblem(row=row.number, column=column, text=str(error)))
-        problems += [
-            TableProblem(row=row.number, column=origins.get(name, name), text=text)
-            for name, text in self._wrong_parameters(parameters).items()
-            if not any(problem.column == origins.get(name, name) for problem in problems)
-        ]
+            if target := self.targets[column]:
+                try:
+                    collected.add(target, column, self._value(column, target, value))
+                except ValueError as error:
+                    problems.append(TableProblem(row=row.number, column=column, text=str(error)))
+        parameters, own, parts = collected.parameters, collected.own, collected.parts
+        wrong = {f'{PARAMETERS}{name}': text for name, text in self._wrong_parameters(parameters).items()}
+        for place, text in (wrong | _wrong_files(collected.files)).items():
+            column = collected.origins.get(place, place.removeprefix(PARAMETERS))
+            if not any(problem.column == column for problem in problems):
+                problems.append(TableProblem(row=row.number, column=column, text=text))
         if parts and own.get('expectation') is not None:
             problems.append(
                 TableProblem(
@@ -182,6 +171,7 @@ class _Reader:
         case = Case(
             id=own.get('id') or str(len(self._ids) + 1),
             parameters=parameters,
+            files={} if problems else check_files(collected.files),
             expectation=parts or own.get('expectation'),
             tags=own.get('tags', ()),
             split=own.get('split', ''),
@@ -208,8 +198,8 @@ class _Reader:
             return _tags(value)
         if target in ('id', 'split', 'source'):
             return _line(value)
-        if target == 'parameters':
-            return _named(read_json(value) if is_text else value)
+        if target in ('parameters', 'files'):
+            return _named(read_json(value) if is_text else value, NAMED[target])
         if is_text and target.startswith(PARAMETERS) and self._types is not None:
             types = self._types[target.removeprefix(PARAMETERS)]
             return read_text(value, types, decimal_comma=self._table.delimiter == ';')
@@ -225,9 +215,46 @@ class _Reader:
         return {}
 
 
-def _named(value: Any) -> dict[str, Any]:
+@dataclass(slots=True)
+class _Collected:
+    """What the cells of a row give."""
+
+    parameters: dict[str, Any] = field(default_factory=dict)
+    files: dict[str, Any] = field(default_factory=dict)
+    parts: dict[str, Any] = field(default_factory=dict)
+    """Parts of what is expected, by name."""
+    own: dict[str, Any] = field(default_factory=dict)
+    """What else a case has, by the names of its fields."""
+    origins: dict[str, str] = field(default_factory=dict)
+    """The column that gave a parameter or a file: `parameters.task`."""
+
+    def add(self, target: str, column: str, value: Any) -> None:
+        """Add what a column is read as."""
+        groups = {PARAMETERS: self.parameters, FILES: self.files, EXPECTATION: self.parts}
+        head, dot, name = target.partition('.')
+        if dot:
+            groups[f'{head}.'][name], self.origins[target] = value, column
+        elif target in ('parameters', 'files'):
+            groups[f'{target}.'].update(value)
+            self.origins |= {f'{target}.{key}': column for key in value}
+        else:
+            self.own[target] = value
+
+
+def _wrong_files(files: Mapping[str, Any]) -> dict[str, str]:
+    try:
+        check_files(files)
+    except InvalidInput as error:
+        return error.problems
+    return {}
+
+
+NAMED = {'parameters': 'values by the names of parameters', 'files': 'contents by the paths of files'}
+
+
+def _named(value: Any, what: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise ValueError('must be a JSON object: values by the names of parameters')
+        raise ValueError(f'must be a JSON object: {what}')
     return value
 
 

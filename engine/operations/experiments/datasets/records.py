@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.errors import InvalidInput
-from engine.records import RunId
+from engine.records import FileContent, RunId
 
 MAX_CASES = 10_000
 MAX_PROBLEMS = 100
@@ -20,6 +20,8 @@ class Case:
 
     id: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[str, FileContent] = field(default_factory=dict)
+    """Files that agents find in their folders, by path; laid over those of the experiment's base."""
     expectation: Any = None
     tags: tuple[str, ...] = ()
     split: str = ''
@@ -54,7 +56,7 @@ class ImportedCases:
     """In the order of rows; if there are `MAX_PROBLEMS`, what follows was not read."""
     columns: Mapping[str, str]
     """What each column is read as: `id`, `split`, `tags`, `source`, `expectation`, `expectation.NAME`,
-    `parameters.NAME`, or '' if it is left out."""
+    `parameters.NAME`, `files`, `files.PATH`, or '' if it is left out."""
     encoding: str
     delimiter: str
     """What separates cells; '' in JSON lines."""

@@ -116,6 +116,11 @@ class Scorer(FrozenModel, ABC):
         """Whether it compares a run with that of the first variant."""
         return False
 
+    @property
+    def judge(self) -> Launch | None:
+        """A launch like those of the runs that judge for it; None if there are none."""
+        return None
+
     @abstractmethod
     async def score(self, evidence: Evidence) -> Score:
         """Score a run. Raises `EngineError` if it cannot be scored: that is no low score."""

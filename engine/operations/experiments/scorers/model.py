@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Final
 
 from pydantic import Field
 from typing_extensions import override
@@ -18,6 +18,7 @@ JUDGE = 'judge'
 """The pattern whose runs judge others."""
 VERDICTS = {'first': 1.0, 'second': 0.0, 'tie': 0.5}
 MAX_TITLE_TASK = 80
+SAMPLE: Final = {'task': 'The task', 'answer': 'The answer', 'rubric': 'The rubric'}
 
 
 class Model(AnswerScorer):
@@ -39,6 +40,16 @@ class Model(AnswerScorer):
         """Whether it compares a run with that of the first variant."""
         return self.compare
 
+    @property
+    @override
+    def judge(self) -> Launch:
+        """A launch like those of the runs that judge for it."""
+        return Launch(pattern=JUDGE, parameters=SAMPLE, models=self._models)
+
+    @property
+    def _models(self) -> dict[str, str]:
+        return {'': self.model} if self.model else {}
+
     @override
     async def score(self, evidence: Evidence) -> Score:
         if self.compare and evidence.is_first:
@@ -54,7 +65,7 @@ class Model(AnswerScorer):
             Launch(
                 pattern=JUDGE,
                 parameters=parameters,
-                models={'': self.model} if self.model else {},
+                models=self._models,
                 title=f'Judge {evidence.info.title}'[: MAX_TITLE_TASK + 6],
                 private=evidence.private,
             ),

@@ -16,6 +16,7 @@ from engine.workspace.directories import remove_tree
 from engine.workspace.sandbox.limits import Confinement, Limits
 
 MAX_REASON = 2_000
+MAX_NAMED = 5
 MAX_SECONDS = 3_600.0
 
 
@@ -27,17 +28,27 @@ class WorkScorer(Scorer):
 
 
 class File(WorkScorer):
-    """Whether a file is there."""
+    """Whether a file is there, and perhaps what is in it."""
 
     path: str = Field(min_length=1, max_length=1_000)
     """Its path in the agent's folder; parts may have wildcards: `docs/*.md`."""
+    contains: str = Field('', max_length=20_000)
+    """A text that has to be in it; by default its content does not matter."""
 
     @override
     async def score(self, evidence: Evidence) -> Score:
-        snapshot = evidence.files(self.agent)
-        files = await evidence.bench.workspaces.files(evidence.info.id, snapshot) if snapshot else []
-        match = next((file.path for file in files if fnmatchcase(file.path, self.path)), '')
-        return decide(bool(match), match or f'there is no {self.path}')
+        snapshot, workspaces, run = evidence.files(self.agent), evidence.bench.workspaces, evidence.info.id
+        files = await workspaces.files(run, snapshot) if snapshot else []
+        matching = [file for file in files if fnmatchcase(file.path, self.path)]
+        for file in matching:
+            data = await workspaces.content(run, file.digest) if self.contains and not file.target else b''
+            if not self.contains or self.contains.encode() in data:
+                return decide(True, file.path)
+        if matching:
+            return decide(
+                False, f'{", ".join(file.path for file in matching[:MAX_NAMED])}: it lacks the text'
+            )
+        return decide(False, f'there is no {self.path}')
 
 
 class Command(WorkScorer):

@@ -17,7 +17,9 @@ from engine.charts.edits import (
     DeleteState,
     Edit,
     Rename,
+    SetDefault,
     SetKey,
+    SetRole,
 )
 from engine.charts.reading import Problems, read_chart
 from engine.records import Shape
@@ -146,6 +148,8 @@ def random_edit(random: Random, text: str) -> Edit:
         DeleteEdge(**at),
         ChangeEdge(**at, conditions=guard, new_dest=random.choice([None, other])),
         SetKey(state=path, key=random.choice(['within', 'prompt']), value=random.choice([None, 60, PROMPT])),
+        SetDefault(parameter=random.choice(['task', 'rounds']), value=random.choice([3, 'A toast', None])),
+        SetRole(role=random.choice(roles), instructions=PROMPT + random.choice(['', '{{ no }}']), tools=()),
     ])  # fmt: skip
 
 

@@ -178,6 +178,7 @@ async def test_an_agent_works_until_its_criteria_are_met() -> None:
         ('then: {set: {title: output.title}}', 'then: keep', 13, "there is no action 'keep'"),
         ('prompt: Write.', "prompt: ''", 9, 'an agent needs a `prompt`'),
         ('prompt: Write.', 'prompt: "{{ memory.tile }}"', 12, "memory has no field 'tile'"),
+        ('to: over}', 'to: ovr}', 17, "there is no state 'ovr'; did you mean over?"),
         ('to: over}', 'to: ended}', 17, "there is no state 'ended'; available: lost, over, writing"),
         ('from: writing, to: lost', 'from: wrting, to: lost', 18, "there is no state 'wrting'"),
         ('on: failed', 'on: start', 18, "'start' is an event of every run"),

@@ -19,7 +19,9 @@ from engine.charts.edits import (
     DeleteState,
     Edit,
     Rename,
+    SetDefault,
     SetKey,
+    SetRole,
     edit_chart,
     parse_edit,
 )
@@ -186,9 +188,34 @@ def test_keys_of_a_state_are_set_and_deleted(text):
     assert 'within' not in data_of(text)['states']['work']['states']['writing']
 
 
+@layouts
+@pytest.mark.parametrize('said', ['Be {{ brief }}.\n', '- "no": {# x #}\n\n# really', ''])
+def test_what_runs_start_with_is_set_where_it_stands(text, said):
+    text = edit_chart(text, SetDefault(parameter='rounds', value=5))
+    text = edit_chart(text, SetDefault(parameter='task', value='A toast'))
+    text = edit_chart(text, SetRole(role='critic', instructions=said, tools=('notes',)))
+    chart = load_chart(text)
+    assert (chart.parse({}).rounds, chart.parse({}).task) == (5, 'A toast')
+    writer, critic = chart.sample().all_roles()
+    assert (critic.instructions, critic.tools) == (said, ('notes',))
+    assert (writer.instructions, writer.tools) == ('You write.', ('notes',))
+
+
+def test_a_default_and_a_role_without_anything_are_filled():
+    text = COMMENTED.replace('  rounds: {type: integer,   default: 2}\n', '  rounds: integer   # some\n')
+    text = text.replace("critic: {instructions: 'You judge.'}", 'critic: {}')
+    text = edit_chart(text, SetDefault(parameter='rounds', value=3))
+    text = edit_chart(text, SetRole(role='critic', instructions='You judge.'))
+    assert '  rounds: {type: integer, default: 3}   # some\n' in text
+    assert load_chart(text).sample().all_roles()[1].instructions == 'You judge.'
+
+
 @pytest.mark.parametrize(
     ('edit', 'problem'),
     [
+        (SetDefault(parameter='size', value=1), {'parameter': "no parameter 'size'"}),
+        (SetDefault(parameter='rounds', value='many'), {'edit': 'is no value of this type'}),
+        (SetRole(role='editor', tools=()), {'role': "no role 'editor'"}),
         (SetKey(state='work.judging', key='prompt', value=None), {'edit': r'line \d+: .* needs a `prompt`'}),
         (AddState(name='asking', final=True), {'name': "already a state 'asking'"}),
         (AddState(name='x', parent='work.writing'), {'parent': 'is an agent'}),

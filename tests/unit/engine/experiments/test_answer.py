@@ -53,7 +53,7 @@ def test_a_better_variant_is_named_with_its_interval_and_its_cost() -> None:
     answer = find_answer(design(40), [*better, *BASE])
     assert (
         answer.text
-        == 'B is better than A by 0.100 (0.057 to 0.145) on 40 cases, and costs 1.8 times as much.'
+        == '“B” is better than “A” by 0.100 (0.057 to 0.145) on 40 cases, and costs 1.8 times as much.'
     )
     assert answer.best == 'B' and answer.comparisons[0].cost_ratio == pytest.approx(1.8)
 
@@ -61,16 +61,16 @@ def test_a_better_variant_is_named_with_its_interval_and_its_cost() -> None:
 def test_where_less_is_better_the_lower_score_wins() -> None:
     seconds = Measure(name='quality', lower_is_better=True)
     faster = runs('B', FORTY, lambda case, _: noise(case, 0) - 0.1 - case % 5 / 100)
-    assert say(design(40, measures=(seconds,)), BASE, faster).startswith('B is better than A by 0.12')
-    assert say(design(40), BASE, faster).startswith('B is worse than A by 0.12')
+    assert say(design(40, measures=(seconds,)), BASE, faster).startswith('“B” is better than “A” by 0.12')
+    assert say(design(40), BASE, faster).startswith('“B” is worse than “A” by 0.12')
 
 
 def test_no_visible_difference_is_an_answer_and_says_how_many_cases_would_be_needed() -> None:
     alike = runs('B', range(12), lambda case, _: noise(case, 0) + (case % 3 - 1) / 10)
     text = say(design(12), runs('A', range(12), noise), alike)
     assert text == (
-        'No difference between B and A can be seen with 12 cases (difference 0.000, -0.042 to 0.042); some 18'
-        ' would be needed for 0.06.'
+        'No difference between “B” and “A” can be seen with 12 cases (difference 0.000, -0.042 to 0.042);'
+        ' some 18 would be needed for 0.06.'
     )
     many = runs('B', FORTY, lambda case, _: noise(case, 0) + (case % 3 - 1) / 10)
     assert say(design(40), BASE, many).endswith('; one of 0.06 would probably have been seen.')
@@ -79,31 +79,39 @@ def test_no_visible_difference_is_an_answer_and_says_how_many_cases_would_be_nee
 def test_repeats_are_not_cases() -> None:
     base, better = runs('A', range(5), noise, 20), runs('B', range(5), lambda *at: noise(*at) + 0.2, 20)
     text = say(design(5, repeats=20), base, better)
-    assert text == '5 cases cannot tell B from A (difference 0.20, 0.20 to 0.20): at least 6 are needed.'
+    assert text == '5 cases cannot tell “B” from “A” (difference 0.20, 0.20 to 0.20): at least 6 are needed.'
 
 
 @pytest.mark.parametrize(
     ('plan', 'cells', 'text'),
     [
         (design(0), [], 'There are no cases.'),
-        (replace(design(40), variants=()), BASE, 'There is no variant to compare A with.'),
+        (replace(design(40), variants=()), BASE, 'There is no variant to compare “A” with.'),
         (design(40), [], 'No run has ended yet.'),
-        (design(40), BASE, 'No run of B has ended yet.'),
-        (design(40), runs('B', FORTY, noise), 'No run of A has ended yet.'),
-        (design(40), [*BASE, *runs('B', FORTY, noise)], 'B and A scored the same on each of 40 cases.'),
-        (design(1), [*runs('A', [1], noise), *runs('B', [1], noise)], 'B and A scored the same on 1 case.'),
+        (design(40), BASE, 'No run of “B” has ended yet.'),
+        (design(40), runs('B', FORTY, noise), 'No run of “A” has ended yet.'),
+        (design(40), [*BASE, *runs('B', FORTY, noise)], '“B” and “A” scored the same on each of 40 cases.'),
+        (
+            design(1),
+            [*runs('A', [1], noise), *runs('B', [1], noise)],
+            '“B” and “A” scored the same on 1 case.',
+        ),
         (
             design(1),
             [*runs('A', [1], noise), *runs('B', [1], lambda *_: 1)],
-            '1 case cannot tell B from A (difference 0.63, 0.63 to 0.63): at least 6 are needed.',
+            '1 case cannot tell “B” from “A” (difference 0.63, 0.63 to 0.63): at least 6 are needed.',
         ),
-        (design(40), [*BASE, *runs('B', FORTY, lambda *_: None, failed=True)], 'Every run of B failed (40).'),
-        (design(40), [*BASE, *runs('B', FORTY, lambda *_: None)], 'No run of B was scored.'),
-        (design(40), [*BASE, *runs('B', FORTY, lambda *_: float('nan'))], 'No run of B was scored.'),
+        (
+            design(40),
+            [*BASE, *runs('B', FORTY, lambda *_: None, failed=True)],
+            'Every run of “B” failed (40).',
+        ),
+        (design(40), [*BASE, *runs('B', FORTY, lambda *_: None)], 'No run of “B” was scored.'),
+        (design(40), [*BASE, *runs('B', FORTY, lambda *_: float('nan'))], 'No run of “B” was scored.'),
         (
             design(40),
             [*BASE, *runs('B', range(40, 80), noise)],
-            'B and A have no case on which both were scored.',
+            '“B” and “A” have no case on which both were scored.',
         ),
     ],
 )  # fmt: skip
@@ -119,7 +127,7 @@ def test_failed_and_unscored_runs_are_left_out_and_counted() -> None:
     )
     answer = find_answer(design(40), [*BASE, *scored, *failed, *unscored])
     assert answer.text.endswith(
-        'on 30 cases. 10 cases left out: a run failed or was not scored. 6 of 40 runs of B failed.'
+        'on 30 cases. 10 cases left out: a run failed or was not scored. 6 of 40 runs of “B” failed.'
     )
     of_b = answer.variants[1]
     assert (of_b.runs, of_b.failed, of_b.scores[0].not_scored, of_b.scores[0].cases) == (40, 6, 4, 30)
@@ -127,7 +135,7 @@ def test_failed_and_unscored_runs_are_left_out_and_counted() -> None:
 
 def test_a_failed_run_counts_if_its_scorer_judges_failures() -> None:
     failed = runs('B', FORTY, lambda case, _: noise(case, 0) - 0.5, failed=True)
-    assert say(design(40), BASE, failed).startswith('B is worse than A by 0.50')
+    assert say(design(40), BASE, failed).startswith('“B” is worse than “A” by 0.50')
 
 
 def test_a_summary_tells_the_spread_between_repeats_from_that_between_cases() -> None:
@@ -157,8 +165,8 @@ def test_further_measures_are_reported_and_do_not_decide() -> None:
         for name in 'AB'
     ]
     answer = find_answer(design(20, measures=(QUALITY, Measure(name='length', lower_is_better=True))), cells)
-    assert answer.text == 'B and A scored the same on each of 20 cases.'
-    assert answer.comparisons[1].text == 'By length: B is worse than A by 10 (10 to 10) on 20 cases.'
+    assert answer.text == '“B” and “A” scored the same on each of 20 cases.'
+    assert answer.comparisons[1].text == 'By length: “B” is worse than “A” by 10 (10 to 10) on 20 cases.'
     assert answer.best == ''
 
 
@@ -167,10 +175,10 @@ def test_nothing_is_concluded_before_all_runs_have_ended() -> None:
     so_far = find_answer(design(40), [*BASE[:20], *better])
     assert (so_far.comparisons[0].standing, so_far.comparisons[0].p, so_far.best) == ('open', None, '')
     assert so_far.text == (
-        'B against A so far, on 20 cases of 40: difference 0.595, 0.560 to 0.631.'
+        '“B” against “A” so far, on 20 cases of 40: difference 0.595, 0.560 to 0.631.'
         ' Nothing is concluded from a part of the runs.'
     )
-    assert say(design(40), BASE[:20], better, cut_short=True).startswith('B is better than A by 0.595')
+    assert say(design(40), BASE[:20], better, cut_short=True).startswith('“B” is better than “A” by 0.595')
 
 
 def test_a_clear_difference_can_stop_a_variant_early_and_stays_clear() -> None:

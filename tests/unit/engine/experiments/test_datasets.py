@@ -26,6 +26,7 @@ from engine.operations.experiments.datasets import (
 )
 from engine.operations.experiments.datasets.text import MAX_LINE
 from engine.records import RunId, RunInfo
+from engine.records.launch import check_files
 
 
 class Sample(Pattern):
@@ -249,7 +250,7 @@ def test_columns_are_mapped_and_left_out() -> None:
     assert problems(wrong) == [
         'row 1, nothing: there is no such column; there are: question, answer, note',
         "row 1, note: cannot be read as 'remark'; as: id, split, tags, source, expectation, parameters,"
-        ' expectation.NAME or parameters.NAME',
+        ' files, expectation.NAME, files.PATH or parameters.NAME',
     ]
     twice = read(table, columns={**columns, 'note': 'parameters.task'})
     assert problems(twice) == ["row 1, note: is read as parameters.task, and so is 'question'"]
@@ -352,11 +353,14 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
     max_leaves=5,
 )
+PATHS = st.sampled_from(['a.txt', 'b=1.csv', 'docs/x:json', 'docs/y.z/c', '.env'])
+CONTENTS = TEXTS | st.binary(max_size=9)
 LABELS = TEXTS.map(lambda text: text.replace(',', '').strip()).filter(bool)
 CASES = st.builds(
     Case,
     id=LABELS,
     parameters=st.dictionaries(NAMES, VALUES, max_size=4),
+    files=st.dictionaries(PATHS, CONTENTS, max_size=3).map(check_files),
     expectation=VALUES,
     tags=st.lists(LABELS, max_size=3, unique=True).map(tuple),
     split=LABELS | st.just(''),
@@ -372,6 +376,25 @@ def test_exported_cases_are_read_again_as_they_were(cases: list[Case]) -> None:
         assert list(import_cases(data).require()) == cases
 
 
+def test_files_are_columns_of_a_table_and_objects_in_json_lines() -> None:
+    table = (
+        'task,files.src/a.py,files.b.bin:json,files\nx,print(1),"{""base64"": ""AP8=""}","{""c"": ""d""}"\n'
+    )
+    lines = '{"task": "x", "files": {"src/a.py": "print(1)", "b.bin": {"base64": "AP8="}, "c": "d"}}\n'
+    files = {'src/a.py': 'print(1)', 'b.bin': {'base64': 'AP8='}, 'c': 'd'}
+    for text in (table, lines):
+        assert read(text).require() == (Case(id='1', parameters={'task': 'x'}, files=files),)
+    wrong = 'task,files.../a,files.b:json,Data\nx,one,7,"{""/c"": """"}"\n'
+    assert problems(read(wrong, columns={'Data': 'files'})) == [
+        'row 2, files.../a: must not have . or .. or an empty name in it',
+        'row 2, Data: must not begin with a slash: it is relative to the folder',
+        'row 2, files.b:json: must be text, or bytes as {"base64": …}',
+    ]
+    assert problems(read('{"files": ["a"]}\n')) == [
+        'row 1, files: must be a JSON object: contents by the paths of files',
+    ]
+
+
 def test_a_text_too_long_for_a_table_is_exported_as_json_lines() -> None:
     case = Case(id='long', parameters={'task': 'x' * 200_000})
     with pytest.raises(InvalidInput, match=r'cases\.long\.task: is longer than 131,072'):
@@ -384,6 +407,7 @@ def test_a_run_becomes_a_case_with_what_it_should_have_answered() -> None:
     expected = Case(id='r1', parameters={'task': 'a'}, expectation='b', source=RunId('r1'))
     assert case_of(info, 'b') == expected
     assert case_of(info, 'c', 'b') == expected
+    assert case_of(info, 'b', files={'a.txt': 'a'}) == replace(expected, files={'a.txt': 'a'})
     assert case_of(replace(info, status=Status.FAILED), 'c').expectation is None
     assert case_of(replace(info, status=Status.FAILED), expectation='b') == expected
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from engine import Budget, EngineError, EventRefused, InvalidInput, LocalConductor
+from engine.agents.chart import agent
 from engine.errors import JournalUnavailable
 from engine.journal import MemoryJournal
 from engine.operations.experiments.datasets import Case
+from engine.operations.experiments.planning import change_between, launch_of
 from engine.operations.experiments.records import Experiment, ScorerSpec, UnknownExperiment, Variant
 from engine.records import Launch, RunId, RunQuery, Status
+from engine.workspace import read_given_files
 from tests.support.charts.echo import Echo
-from tests.support.harness import HastyClock, turns, until
+from tests.support.harness import HastyClock, Lone, turns, until
 
 CASES = [Case(id=f'case {n}', parameters={'answer': f'{n} loaves'}, expectation=str(n)) for n in range(8)]
 TASK = 'Compare tea and coffee'
@@ -26,6 +30,12 @@ VARIANTS = (
     Variant(name='wrong', change={'parameters': {'answer': 'none'}}),
     Variant(name='around', change={'parameters': {'detour': True}}),
 )
+
+
+class Reader(Lone):
+    """One agent that reads files."""
+
+    states = (agent('working', prompt='ask', tools=('read_file',)), *Lone.states[1:])
 
 
 @pytest.fixture
@@ -69,8 +79,39 @@ async def test_every_case_is_run_by_every_variant_and_scored(conductor: LocalCon
 
 async def test_a_plan_says_what_is_run_before_anything_is(conductor: LocalConductor) -> None:
     plan = await conductor.experiments.plan(experiment(repeats=2))
-    assert (plan.cases, plan.runs, plan.reused, plan.bound.calls) == (8, 48, 0, 0)
+    assert (plan.cases, plan.runs, plan.reused, plan.estimate.most.calls) == (8, 48, 0, 0)
     assert (await conductor.runs()).total == 0 and await conductor.experiments.list() == []
+
+
+def test_a_variant_takes_back_what_the_base_gives_to_a_role() -> None:
+    base = Launch(pattern='echo', instructions={'writer': 'Be kind.'}, models={'': 'scripted'})
+    change = {'instructions': {'writer': None}, 'models': {'writer': 'scripted'}}
+    launch = launch_of(base, Variant(name='plain', change=change))
+    assert launch.instructions == {} and launch.models == {'': 'scripted', 'writer': 'scripted'}
+    assert change_between(base, launch) == change
+
+
+async def test_an_estimate_has_the_medians_of_earlier_runs_and_counts_judges(
+    conductor: LocalConductor,
+) -> None:
+    await conductor.datasets.save('tea', [Case(id='tea', parameters={'task': TASK})])
+    judged = experiment(
+        dataset='tea',
+        base=Launch(pattern='pipeline'),
+        variants=(
+            Variant(name='as it is'),
+            Variant(name='none', change={'parameters': {'max_iterations': 0}}),
+        ),
+        scorers=(ScorerSpec(name='good', kind='model', settings={'rubric': 'Short', 'compare': True}),),
+    )
+    before = await conductor.experiments.plan(judged)
+    assert (before.runs, before.judges) == (2, 1)
+    assert (before.estimate.usual, before.estimate.unknown) == (None, ('pipeline', 'judge'))
+    runs = [cell.run for cell in (await conductor.experiment(judged)).cells]
+    used = [(await conductor.info(run)).usage.calls for run in runs]
+    after = (await conductor.experiments.plan(judged)).estimate
+    assert (after.earlier, after.unknown) == (3, ()) and after.usual and after.usual.calls
+    assert after.least_calls <= after.usual.calls == sum(used) + 2 <= (after.most.calls or 0)
 
 
 @pytest.mark.parametrize(
@@ -85,6 +126,7 @@ async def test_a_plan_says_what_is_run_before_anything_is(conductor: LocalConduc
         ({'base': Launch(pattern='echo', title='mine')}, 'base.title'),
         ({'scorers': (ScorerSpec(name='a', kind='b'),)}, 'scorers.0.kind'),
         ({'budget': Budget(tokens=-1)}, 'budget.tokens'),
+        ({'repeats': 1_000}, 'repeats'),
         ({'base': Launch(pattern='echo', parameters={'task': 3})}, 'cases.case 0.task'),
     ],
 )
@@ -120,6 +162,42 @@ async def test_only_what_has_changed_is_run_again(conductor: LocalConductor) -> 
     assert all(cell.scores['right'].value is not None for cell in second.cells)
 
 
+async def test_files_of_cases_are_laid_over_those_of_the_base_and_decide_what_is_run_again(
+    conductor: LocalConductor,
+) -> None:
+    conductor.catalog.add(Reader)
+    shared = {'a.txt': 'base', 'b.txt': 'base', 'c.txt': 'base'}
+    cases = [Case(id=name, files={'b.txt': name, 'c.txt': name}) for name in ('one', 'two')]
+    variants = (Variant(name='as it is'), Variant(name='other', change={'files': {'c.txt': 'variant'}}))
+    plan = experiment(
+        dataset='files',
+        base=Launch(pattern='reader', files=shared),
+        variants=variants,
+        scorers=(ScorerSpec(name='done', kind='status'),),
+    )
+    await conductor.datasets.save('files', cases)
+    first = await conductor.experiment(plan)
+    given = {}
+    for cell in first.cells:
+        info = await conductor.info(cell.run)
+        given[cell.case, cell.variant] = [*(await read_given_files(conductor.workspaces, info)).values()]
+    assert given == {
+        ('one', 'as it is'): ['base', 'one', 'one'],
+        ('one', 'other'): ['base', 'one', 'variant'],
+        ('two', 'as it is'): ['base', 'two', 'two'],
+        ('two', 'other'): ['base', 'two', 'variant'],
+    }
+    await conductor.datasets.save('files', [cases[0], replace(cases[1], files={'b.txt': 'new'})])
+    again = await conductor.experiments.plan(replace(plan, after=first.experiment.id))
+    assert (again.runs, again.reused) == (2, 2)
+    changed = replace(plan, after=first.experiment.id, base=Launch(pattern='reader', files={'a.txt': 'new'}))
+    assert (await conductor.experiments.plan(changed)).changed['other'] == ('cases', 'files')
+    clash = [Case(id='one', files={'A.txt': ''})]
+    await conductor.datasets.save('files', clash)
+    with pytest.raises(InvalidInput, match=r"cases\.one\.files\.A\.txt: differs from 'a\.txt'"):
+        await conductor.experiments.plan(plan)
+
+
 async def test_runs_are_scored_again_by_other_scorers_and_none_is_made(conductor: LocalConductor) -> None:
     first = await conductor.experiment(experiment())
     length = ScorerSpec(name='long', kind='regex', settings={'pattern': '.{8}'})
@@ -130,6 +208,8 @@ async def test_runs_are_scored_again_by_other_scorers_and_none_is_made(conductor
     assert (await conductor.runs()).total == 24
     since = await conductor.experiments.cells(first.experiment.id, page.cursor)
     assert since.cells == () and since.cursor == page.cursor and since.planned == 24
+    one = await conductor.experiments.cells(first.experiment.id, case=page.cells[0].case)
+    assert one.cells == tuple(cell for cell in page.cells if cell.case == page.cells[0].case)
 
 
 async def test_runs_are_scored_again_though_their_experiment_is_just_being_left(
@@ -241,13 +321,13 @@ async def test_another_process_goes_on_once_the_first_is_dead_and_makes_no_run_t
         conductor.catalog.add(Echo)
     await one.datasets.save('loaves', CASES)
     started = await one.experiments.add(experiment(at_once=1))
-    await two.experiments._adopt(started)
-    assert not two.experiments._runners
+    await two.experiments._drivers.adopt(started.id)
+    assert not two.experiments._drivers.active
     await until(lambda: len(journal._infos) > 2)
-    for task in one.experiments._runners.values():
+    for task in one.experiments._drivers.active.values():
         task.cancel()  # as if it was killed: no lease is given back
     alive['one'] = False
-    await two.experiments._adopt(started)
+    await two.experiments._drivers.adopt(started.id)
     done = await over(two, started.id)
     assert done.state == 'done' and (await two.runs()).total == 24
     await two.close()

@@ -80,7 +80,7 @@ def test_what_runs_of_the_same_cases_scored_that_went_a_certain_way_is_said() ->
     assert (effect.variant, str(effect.place), effect.at_least) == ('A', '`revising`', 2)
     assert effect.same_cases and effect.low < 2 < effect.high
     assert effect.text.startswith(
-        '43 runs of A that went through `revising` at least twice scored 1.96 higher ('
+        '43 runs of “A” that went through `revising` at least twice scored 1.96 higher ('
     )
     assert effect.text.endswith(' than 37 others of the same cases.')
 

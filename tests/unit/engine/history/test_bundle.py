@@ -138,7 +138,7 @@ async def same(source: Conductor, destination: Conductor, run: RunId, copy: RunI
 
 async def test_nothing_is_lost(source: Conductor, destination: Conductor) -> None:
     run = await pipeline(source, title='A title', tags=('b', 'a'), seed=2**31 - 1)
-    await source.annotate(run, note='Two\nlines', starred=True, pinned=True)
+    await source.annotate(run, note='Two\nlines', starred=True, pinned=True, private=True)
     await source.write_note(run, 'A note', at=3)
     source.recordings.path(run).parent.mkdir(parents=True, exist_ok=True)
     source.recordings.path(run).write_text(json.dumps(TAKE) + '\n')
@@ -147,7 +147,7 @@ async def test_nothing_is_lost(source: Conductor, destination: Conductor) -> Non
         [imported] = await destination.import_bundle(
             io.BytesIO(await whole(source, one, compressed=compressed))
         )
-        assert (imported.run, imported.origin, imported.outcome, imported.closed) == (one, one, 'new', False)
+        assert (imported.id, imported.origin, imported.outcome, imported.closed) == (one, one, 'new', False)
         await same(source, destination, one)
         assert await destination.audit(one) == (await source.info(one)).seq
 
@@ -168,14 +168,14 @@ async def test_existing_runs_are_not_changed(source: Conductor, destination: Con
     await destination.import_bundle(io.BytesIO(bundle))
     await destination.annotate(run, title='Mine')
     [imported] = await destination.import_bundle(io.BytesIO(bundle))
-    assert (imported.outcome, imported.run) == ('known', run)
+    assert (imported.outcome, imported.id) == ('known', run)
     assert (await destination.info(run)).title == 'Mine'
     lines = lines_of(bundle)
     altered = seal(
         [line if line.get('kind') != 'step' else line | {'time': line['time'] + 1} for line in lines]
     )
     [other] = await destination.import_bundle(io.BytesIO(altered))
-    assert other.outcome == 'renamed' and other.run != run and other.origin == run
+    assert other.outcome == 'renamed' and other.id != run and other.origin == run
     assert (await destination.runs(RunQuery())).total == 2
     assert (await destination.transitions(run)) == await source.transitions(run)
 
@@ -192,7 +192,7 @@ async def test_a_family_keeps_its_links(source: Conductor, destination: Conducto
     bundle = await whole(source, *runs)
     assert any(line.get('kind') == 'same' for line in lines_of(bundle))
     imported = await destination.import_bundle(io.BytesIO(bundle))
-    assert [item.run for item in imported] == runs
+    assert [item.id for item in imported] == runs
     for run in runs:
         await same(source, destination, run)
     assert (await destination.info(grandchild)).parent == fork
@@ -210,7 +210,7 @@ async def test_forks_follow_a_renamed_parent(source: Conductor, destination: Con
     renamed = (await whole(source, parent, fork)).replace(parent.encode(), existing.encode())
     imported = await destination.import_bundle(io.BytesIO(seal(lines_of(renamed))))
     assert [item.outcome for item in imported] == ['renamed', 'new']
-    assert (await destination.info(fork)).parent == imported[0].run != existing
+    assert (await destination.info(fork)).parent == imported[0].id != existing
 
 
 async def test_an_imported_unfinished_run_is_closed_and_can_be_forked(
@@ -230,6 +230,8 @@ async def test_an_imported_unfinished_run_is_closed_and_can_be_forked(
     assert not destination.can_control(run)
     [imported] = await destination.import_bundle(io.BytesIO(bundle))
     assert imported.outcome == 'known'
+    [imported] = await source.import_bundle(io.BytesIO(bundle))
+    assert (imported.outcome, imported.closed) == ('known', False), 'it is further here'
     fork = await destination.fork(run, seq)
     assert (await to_the_end(destination, fork)).status is Status.DONE
 
@@ -309,7 +311,7 @@ async def test_an_import_refused_by_the_journal_leaves_nothing(
 ) -> None:
     bundle = await whole(source, await run_pair(source))
 
-    async def fail(runs: Any) -> None:
+    async def fail(*args: Any) -> None:
         raise OSError(28, 'No space left on device')
 
     with monkeypatch.context() as patch:
@@ -366,9 +368,9 @@ async def test_files_of_a_run_that_another_database_knows_are_not_replaced(
     theirs.touch()
     (imported,) = await target.import_bundle(io.BytesIO(await whole(source, run)))
     assert (imported.outcome, imported.origin) == ('renamed', run)
-    await same(source, target, run, imported.run)
-    await target.delete(imported.run)
-    await target.purge(imported.run)
+    await same(source, target, run, imported.id)
+    await target.delete(imported.id)
+    await target.purge(imported.id)
     assert theirs.exists()
 
 
@@ -379,9 +381,9 @@ async def test_an_import_killed_around_the_journal_entry_leaves_no_files_without
     run, root, put = await run_pair(source), target.workspaces.root, target.journal.import_runs
     bundle = await whole(source, run)
 
-    async def die(runs: Any) -> None:
+    async def die(*args: Any) -> None:
         if is_committed:
-            await put(runs)
+            await put(*args)
         raise OSError('killed')
 
     with monkeypatch.context() as patch:

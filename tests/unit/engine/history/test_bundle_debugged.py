@@ -97,7 +97,7 @@ async def test_a_debugged_family_is_imported_completely(
     runs = await source.family(debugged.won)
     assert set(runs) == set(debugged.all) and runs[0] == debugged.root
     imported = await destination.import_bundle(io.BytesIO(await whole(source, *runs, compressed=True)))
-    assert {(item.run, item.outcome, item.closed) for item in imported} == {
+    assert {(item.id, item.outcome, item.closed) for item in imported} == {
         (run, 'new', False) for run in runs
     }
     for run in runs:

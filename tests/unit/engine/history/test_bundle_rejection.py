@@ -79,7 +79,7 @@ def change_line(data: bytes, which: str, /, **fields: Any) -> bytes:
     ('kind', 'fields', 'match', 'field'),
     [
         ('head', {'version': 2, 'program': '9.9'}, 'newer version .9.9.: its format is 2', 'version'),
-        ('head', {'runs': []}, 'at least 1', 'runs'),
+        ('head', {'runs': []}, 'not the run', 'info.id'),
         ('head', {'runs': ['../../etc']}, 'match pattern', 'runs.0'),
         ('head', {'runs': ['one']}, 'not the run', 'info.id'),
         ('run', {'info__owner': 'me'}, 'a bundle must not set', 'info'),
@@ -176,11 +176,11 @@ async def test_mutated_bundles_are_imported_completely_or_not_at_all(
             except EngineError:
                 await nothing_in(target)
                 return
-            info = await target.info(imported.run)
-            assert info.status.ended and len(await target.transitions(imported.run)) == info.seq
-            await target.view(imported.run)
-            await target.journal.delete(imported.run)
-            await target.workspaces.delete(imported.run)
+            info = await target.info(imported.id)
+            assert info.status.ended and len(await target.transitions(imported.id)) == info.seq
+            await target.view(imported.id)
+            await target.journal.delete(imported.id)
+            await target.workspaces.delete(imported.id)
 
         lines = good.splitlines(keepends=True)
         mutations = st.one_of(

@@ -10,7 +10,15 @@ import pytest
 
 from engine import Conductor, EngineError, EventRefused, LocalConductor, SimulatedClock, Status, Transition
 from engine.agents.chart import agent
-from engine.errors import JournalConflict, JournalError, ModelError, StaleOwner, UnknownPattern, UnknownStep
+from engine.errors import (
+    JournalConflict,
+    JournalError,
+    JournalUnavailable,
+    ModelError,
+    StaleOwner,
+    UnknownPattern,
+    UnknownStep,
+)
 from engine.host.clock import settle
 from engine.journal import MemoryJournal
 from engine.journal.budget_meter import BudgetMeter
@@ -18,7 +26,16 @@ from engine.records import JournalOutage, RunId, RunInfo
 from engine.records.jsonable import describe_error
 from engine.runtime.live_runs import MAX_CONCURRENT_RECOVERIES
 from engine.runtime.world.activity_runner import ActivityRunner
-from tests.support.harness import FakeModel, Lone, catalog, in_turn, pipeline_reply, until, wait_for_state
+from tests.support.harness import (
+    FakeModel,
+    HastyClock,
+    Lone,
+    catalog,
+    in_turn,
+    pipeline_reply,
+    until,
+    wait_for_state,
+)
 
 
 class Two(Lone):
@@ -467,3 +484,41 @@ async def test_a_fork_at_a_missing_step_is_refused(at: int) -> None:
         with pytest.raises(UnknownPattern):
             await conductor.fork(run, 1)
         assert (await conductor.runs()).total == 1
+
+
+class Passing(MemoryJournal):
+    """A journal that is away for some operations, and back after them."""
+
+    def __init__(self, away: int) -> None:
+        super().__init__()
+        self.away, self.is_away = away, False
+
+    def _miss(self) -> None:
+        if self.is_away and self.away:
+            self.away -= 1
+            raise JournalUnavailable('the database is restarting')
+
+    async def info(self, run: RunId) -> RunInfo:
+        self._miss()
+        return await super().info(run)
+
+    async def claim(self, run: RunId, owner: str) -> RunInfo:
+        self._miss()
+        return await super().claim(run, owner)
+
+    async def transitions(self, run: RunId, **options: Any) -> list[Transition]:
+        self._miss()
+        return await super().transitions(run, **options)
+
+
+@pytest.mark.parametrize('away', range(1, 6))
+async def test_an_outage_that_passes_strands_no_run(away: int) -> None:
+    journal = Passing(away)
+    run = await leave_behind(journal)
+    journal.is_away = True
+    async with make_conductor(journal, clock=HastyClock()) as successor:
+        assert await successor.recover() == [run]
+        assert journal.away == 0 and successor.stranded == {}
+        assert (await successor.result(run)).status is Status.DONE
+        names = [step.event.name for step in await successor.transitions(run)]
+        assert names[:3] == ['start', 'recover', 'done']

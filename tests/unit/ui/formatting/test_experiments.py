@@ -1,14 +1,38 @@
 """Experiments in tables, words and pictures."""
 
+import re
+from dataclasses import replace
+from itertools import product
+
 import pytest
 
-from engine.operations.experiments import Cell, PathAnswer, PlaceStats, PlaceUse, Score, Variant
+from engine import Budget
+from engine.operations.experiments import (
+    Amounts,
+    Cell,
+    Estimate,
+    Experiment,
+    PathAnswer,
+    PlaceStats,
+    PlaceUse,
+    Plan,
+    Score,
+    ScorerSpec,
+    Variant,
+)
 from engine.operations.experiments.answer.path_records import Parting, Place
-from engine.records import RunId, StatePath, Status
+from engine.records import Launch, RunId, StatePath, Status
+from ui.formatting.experiments.estimate import plan_sentences
 from ui.formatting.experiments.paths import path_layer, path_lines, state_times
 from ui.formatting.experiments.pictures import Point, front, pareto
 from ui.formatting.experiments.table import DISAGREEMENT, SCORE, CellTable, figure
-from ui.formatting.experiments.words import progress_words, variant_words
+from ui.formatting.experiments.words import (
+    change_parts,
+    progress_words,
+    proposed_name,
+    variant_words,
+    without_part,
+)
 
 
 def cell(case: str, variant: str, value: float | None = None, *, repeat: int = 1, **more) -> Cell:
@@ -55,6 +79,10 @@ def test_filters_tell_failed_runs_and_unscored_ones_from_low_scores(table: CellT
     assert table.order(show='unscored') == ['unread']
     assert table.order(show='worse') == table.order(show='differ') == ['lost']
     assert table.order(text='LIK') == ['alike']
+    table.places = {'unread': 0, 'broken': 1, 'lost': 2}
+    assert table.order() == ['unread', 'broken', 'lost', 'alike'], (
+        'as in the dataset; what is unknown is last'
+    )
 
 
 def test_a_row_has_the_score_its_gain_and_what_is_no_score(table: CellTable) -> None:
@@ -80,12 +108,62 @@ def test_a_cell_changes_in_place_and_repeats_are_averaged() -> None:
     assert progress_words(table, 4) == '2 of 4 runs'
 
 
+def test_an_estimate_says_what_is_usual_what_is_most_and_what_is_not_known() -> None:
+    most = Amounts(calls=5_000.0, tokens=2e6, dollars=31.0)
+    usual = Amounts(calls=150.0, tokens=21_000.0, dollars=None)
+    estimate = Estimate(least_calls=64.0, most=most, usual=usual, earlier=20, unknown=('judge',))
+    plan = Plan(cases=8, runs=16, judges=16, estimate=estimate, changed={'larger': ('models',)})
+    experiment = Experiment(
+        name='e',
+        dataset='d',
+        base=Launch(pattern='pipeline'),
+        variants=(Variant(name='base'), Variant(name='larger')),
+        scorers=(ScorerSpec(name='good', kind='model'),),
+        budget=Budget(cost=5.0),
+    )
+    assert plan_sentences(plan, experiment) == [
+        '16 runs to make (8 cases \N{MULTIPLICATION SIGN} 2 variants), and up to 16 runs of judges.',
+        'About 150 calls, 21k tokens, at a cost that is not known for these models, by the medians of'
+        ' 20 earlier runs, without those of judge, none of which has ended yet.',
+        'At worst 64 to 5k calls, 2M tokens, $31.00, with all turns and attempts.',
+        'Once $5.00 are used, no more runs start.',
+        '“larger” is run again, since this has changed: models.',
+    ]
+    unknown = replace(estimate, most=Amounts(calls=None), usual=None, unknown=('pipeline', 'judge'))
+    assert plan_sentences(replace(plan, estimate=unknown), experiment)[1:3] == [
+        'What they usually use is not known, since no run of pipeline or judge has ended yet.',
+        'At least 64 calls; nothing bounds how many.',
+    ]
+
+
 def test_a_variant_is_named_by_its_change() -> None:
     change = {'parameters': {'max_rounds': 3}, 'models': {'': 'a/b'}, 'instructions': {'writer': 'Be short.'}}
     assert variant_words(Variant(name='x', change=change)) == (
-        'max rounds = 3, all: a/b, Writer: other instructions'
+        'max rounds = 3, all: a/b, Writer: “Be short.”'
     )
     assert variant_words(Variant(name='x')) == 'the base, unchanged'
+
+
+def test_the_parts_of_a_change_are_named_and_taken_back_one_by_one() -> None:
+    change = {
+        'instructions': {'writer': None},
+        'stubs': {'writer': ['Fine.', 'Good.'], 'reviewer': ['No.']},
+        'budget': {'tokens': 1_000, 'cost': 2.5, 'warn': 0.8},
+        'version': '',
+    }
+    parts = change_parts(change)
+    assert [part.words for part in parts] == [
+        'Writer: instructions of the pattern',
+        'Writer: 2 stubs',
+        'Reviewer: 1 stub',
+        'budget: 1,000 tokens, $2.50',
+        'version of today',
+    ]
+    assert without_part(change, parts[1])['stubs'] == {'reviewer': ['No.']}
+    left = change
+    for part in parts:
+        left = without_part(left, part)
+    assert left == {} and proposed_name(left, ['as it is']) == 'as it is (2)'
 
 
 @pytest.mark.parametrize(
@@ -105,6 +183,35 @@ def test_the_front_has_what_no_other_beats_and_its_picture_names_all() -> None:
         unit='cost',
     )
     assert '&lt;dear&gt;' in drawn and '<dear>' not in drawn and drawn.count('dot best') == 2
+
+
+def test_names_of_points_in_one_place_cover_neither_each_other_nor_a_point() -> None:
+    names = ['as it is', 'a name of a variant that is much too long for a picture', 'stricter', 'strictest']
+    points = [
+        Point(name=name, score=0.1, spent=1000 + 9 * at, is_on_front=False) for at, name in enumerate(names)
+    ]
+    drawn = pareto(
+        [*points, Point(name='x', score=0.9, spent=2000, is_on_front=True)], measure='right', unit='tokens'
+    )
+    texts = re.findall(
+        r'class="name" x="([\d.]+)" y="([\d.]+)" text-anchor="(\w+)">(?:<title>.*?</title>)?(.*?)<', drawn
+    )
+    assert texts[1][3] == 'a name of a variant that is muc…'
+    dots = [(float(x), float(y)) for x, y in re.findall(r'cx="([\d.]+)" cy="([\d.]+)"', drawn)]
+    boxes = [(x - 5, y - 5, x + 5, y + 5) for x, y in dots]
+    for x, y, anchor, text in texts:
+        left = float(x) - (6 * len(text) if anchor == 'end' else 0)
+        boxes.append((left, float(y) - 12, left + 6 * len(text), float(y)))
+    covered = [
+        (one, other)
+        for one, other in product(boxes[len(dots) :], boxes)
+        if one is not other
+        and one[0] < other[2]
+        and other[0] < one[2]
+        and one[1] < other[3]
+        and other[1] < one[3]
+    ]
+    assert covered == []
 
 
 def use(variant: str, runs: int, times: float) -> PlaceUse:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import re
-import secrets
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,13 +10,13 @@ from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from pydantic import Field, StrictBool, TypeAdapter, ValidationError
-from standardwebhooks import Webhook
 
 from engine import InvalidInput
 from engine.errors import EngineError
 from engine.host.clock import Clock
 from engine.journal import Documents, Store
 from engine.records import COMPUTED, HIDDEN, Instant, Label
+from ui.app.services.signing import new_signing_secret, secret_problem
 
 KIND = 'destination'
 Channel = Literal['webhook', 'slack', 'email']
@@ -30,6 +28,7 @@ EventType = Literal[
     'run.budget_warned',
     'experiment.done',
     'experiment.regressed',
+    'schedule.not_started',
 ]
 EVENT_TYPES: tuple[EventType, ...] = get_args(EventType)
 ADDRESS = re.compile(r'[^@\s,;<>"]+@[^@\s,;<>"]+\.[^@\s,;<>"]+')
@@ -50,6 +49,7 @@ EVENTS = Label(
         'run.budget_warned': 'A budget is nearly or completely used',
         'experiment.done': 'An experiment is over',
         'experiment.regressed': 'An experiment scores worse than the last time, or than it may',
+        'schedule.not_started': 'A schedule cannot start what it should, or skips an experiment',
     },
 )
 
@@ -102,11 +102,6 @@ class Destination:
 
 
 STORED = TypeAdapter(Destination)
-
-
-def new_signing_secret() -> str:
-    """Return a random secret to sign messages with: `whsec_` and 24 bytes in base64 (Standard Webhooks)."""
-    return f'whsec_{base64.b64encode(secrets.token_bytes(24)).decode()}'
 
 
 class Destinations:
@@ -173,16 +168,6 @@ def validate(destination: Destination) -> None:
         problems['secret'] = problem
     if problems:
         raise InvalidInput(problems)
-
-
-def secret_problem(secret: str) -> str:
-    """Return why webhooks cannot be signed with a secret, or ''. An empty secret requests a new one."""
-    try:
-        if secret:
-            Webhook(secret)
-    except Exception as error:  # the library has no common base class for its errors
-        return f'must be whsec_ and base64: {error}'
-    return ''
 
 
 def address_problem(channel: str, address: str) -> str:

@@ -9,10 +9,11 @@ from typing import Any, Literal
 from engine import Catalog, LocalConductor, Status, Transition
 from engine.journal import Fold
 from engine.operations.experiments import Experiment
-from engine.records import Instant, StatePath
+from engine.records import Instant, Launch, StatePath
 from ui.app.services.inbox import question_path
 from ui.app.services.inbox.questions import find_asks
 from ui.app.services.notifications.destinations import EventType
+from ui.app.services.schedules import Schedule, Tick
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +83,39 @@ async def find_experiment_notices(conductor: LocalConductor, experiment: Experim
     )
     worse = replace(over, event='experiment.regressed', text=regression, number=1)
     return [over, worse] if regression else [over]
+
+
+UNSTARTED_WORDS: Mapping[str, str] = {
+    'failed': 'could not start',
+    'skipped': 'did not start this time',
+    'missed': 'has missed a time',
+}
+
+
+def unstarted_notice(schedule: Schedule, tick: Tick) -> Notice:
+    """Return the notice for a due time at which a schedule has started nothing."""
+    return Notice(
+        event='schedule.not_started',
+        step=0,
+        time=tick.due,
+        text=f'{schedule.name} {UNSTARTED_WORDS[tick.state]}: {tick.reason}',
+        path='/schedules',
+        data={
+            'schedule': schedule.id,
+            'title': schedule.name,
+            'state': tick.state,
+            'pattern': schedule.pattern,
+            'tags': list(launch_of_schedule(schedule).tags),
+        },
+    )
+
+
+def launch_of_schedule(schedule: Schedule) -> Launch:
+    """Return the run that a schedule starts, or how its experiment runs cases."""
+    if schedule.experiment:
+        return schedule.experiment.base
+    assert schedule.action  # It was checked when it was stored.
+    return schedule.action
 
 
 def _ending(fold: Fold, step: Transition) -> Notice:

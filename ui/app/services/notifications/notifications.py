@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from engine import LocalConductor
@@ -20,15 +21,23 @@ from ui.app.services.inbox import InboxItem, question_path
 from ui.app.services.notifications.channels import Channels
 from ui.app.services.notifications.destinations import Destination, Destinations
 from ui.app.services.notifications.dispatcher import DELAYS, Dispatcher
-from ui.app.services.notifications.events import Notice, find_experiment_notices, find_notices
+from ui.app.services.notifications.events import (
+    Notice,
+    find_experiment_notices,
+    find_notices,
+    launch_of_schedule,
+    unstarted_notice,
+)
+from ui.app.services.notifications.looks import EndedExperiments, UnstartedTicks
 from ui.app.services.notifications.outbox import CURSOR, Outbox, OutboxMessage, message_id
+from ui.app.services.schedules import Schedule, Schedules, Tick
 
 log = logging.getLogger('hemicycle')
 MIN_POLL_SECONDS, MAX_POLL_SECONDS = 0.25, 5.0
 """Minimum and maximum seconds between reads of the journal, as other processes execute runs, too."""
 STEPS_PER_READ = 500
 EXPERIMENT_SECONDS = 5.0
-"""Seconds between looks for experiments that are over."""
+"""Seconds between looks for experiments that are over, and for schedules that started nothing."""
 LATE_SECONDS, ADOPT_SECONDS = 60.0, 20.0
 """Seconds after which another server sends a killed server's messages, and between searches for them."""
 MAX_FOLDS = 200
@@ -61,8 +70,7 @@ class Notifications:
         self.destinations, self._outbox = Destinations(journal.documents, clock), Outbox(journal.documents)
         self._dispatcher = Dispatcher(self._outbox, self.destinations, channels, clock, delays)
         self._folds: OrderedDict[RunId, Fold] = OrderedDict()
-        self._settled: set[str] = set()
-        """Experiments of whose end everybody has been notified."""
+        self._ended, self._unstarted = EndedExperiments(conductor), UnstartedTicks(Schedules(conductor))
         self._damaged: set[RunId] = set()
         """Runs whose steps cannot be read, skipped so that they do not block the others."""
 
@@ -112,7 +120,7 @@ class Notifications:
             self._message(destination, ask.run, item.title, notice, salt=repr(now))
             for destination in await self.destinations.list()
             if destination.wants('question.assigned', item.pattern, item.tags, item.assignee)
-            and _may_notify(destination, info, item.assignee)
+            and _may_notify(destination, info.private, info.author, item.assignee)
         ]
         if messages:
             self._dispatcher.add(await self._outbox.add(messages))
@@ -137,6 +145,7 @@ class Notifications:
                     if self._conductor.clock.now() - looked >= EXPERIMENT_SECONDS:
                         looked = self._conductor.clock.now()
                         await self._retry(self.process_experiments)
+                        await self._retry(self.process_schedules)
                     if self._conductor.clock.now() - searched >= ADOPT_SECONDS:
                         searched = self._conductor.clock.now()
                         await self._retry(self.adopt_overdue)
@@ -172,18 +181,25 @@ class Notifications:
         """Store and send the messages for experiments that are over; return the number of messages."""
         active = [destination for destination in await self.destinations.list() if not destination.paused]
         stored = 0
-        for experiment in await self._conductor.experiments.list() if active else ():
-            if not experiment.is_over or experiment.id in self._settled:
-                continue
-            cursor = await self._outbox.cursor(RunId(experiment.id))
-            if cursor.rank == 0.0:
-                messages = await self._experiment_messages(experiment, active)
-                try:
-                    self._dispatcher.add(await self._outbox.add(messages, replace(cursor, rank=1.0)))
-                except EntryChanged:
-                    continue  # Another server has notified everybody.
-                stored += len(messages)
-            self._settled.add(experiment.id)
+        for experiment in await self._ended.find() if active else ():
+            if any(destination.created <= experiment.ended for destination in active):
+                make = partial(self._experiment_messages, experiment, active)
+                # One that failed can be resumed, and ends then.
+                failed = 'failed ' if experiment.state == 'failed' else ''
+                stored += await self._add_once(f'{failed}{experiment.id}', make)
+            self._ended.settle(experiment)
+        return stored
+
+    async def process_schedules(self) -> int:
+        """Store and send the messages for due times that started nothing; return the number of messages."""
+        active = [destination for destination in await self.destinations.list() if not destination.paused]
+        stored = 0
+        if not active:
+            return 0
+        async for schedule, tick in self._unstarted.find():
+            make = partial(self._schedule_messages, schedule, tick, active)
+            stored += await self._add_once(f'tick {tick.id}', make)
+            self._unstarted.settle(tick)
         return stored
 
     async def adopt_overdue(self) -> None:
@@ -258,27 +274,58 @@ class Notifications:
             for destination in destinations
             if destination.created <= notice.time
             and destination.wants(notice.event, info.pattern, info.tags, info.author if info.private else '')
-            and _may_notify(destination, info)
+            and _may_notify(destination, info.private, info.author)
         ]
 
     async def _experiment_messages(
         self, experiment: Experiment, destinations: Sequence[Destination]
     ) -> list[OutboxMessage]:
-        base, listeners = experiment.base, []
-        for destination in destinations:
-            if destination.created <= experiment.ended and _may_notify(destination, experiment):
-                listeners.append(destination)
+        base = experiment.base
+        listeners = [
+            destination
+            for destination in destinations
+            if destination.created <= experiment.ended
+            and _may_notify(destination, experiment.private, experiment.author)
+        ]
         if not listeners:
             return []
         notices = await find_experiment_notices(self._conductor, experiment)
         return [
             self._message(
-                destination, NO_RUN, experiment.name, notice, salt=f'{experiment.id} {notice.event}'
+                destination,
+                NO_RUN,
+                experiment.name,
+                notice,
+                salt=f'{experiment.id} {notice.event} {experiment.state == "failed"}',
             )
             for destination in listeners
             for notice in notices
             if destination.wants(notice.event, base.pattern, base.tags)
         ]
+
+    async def _schedule_messages(
+        self, schedule: Schedule, tick: Tick, destinations: Sequence[Destination]
+    ) -> list[OutboxMessage]:
+        notice, what = unstarted_notice(schedule, tick), launch_of_schedule(schedule)
+        return [
+            self._message(destination, NO_RUN, schedule.name, notice, salt=tick.id)
+            for destination in destinations
+            if destination.created <= tick.due
+            and destination.wants(notice.event, what.pattern, what.tags)
+            and _may_notify(destination, what.private, schedule.author)
+        ]
+
+    async def _add_once(self, about: str, make: Callable[[], Awaitable[Sequence[OutboxMessage]]]) -> int:
+        """Make, store and send messages about something, unless a server already did; return their number."""
+        cursor = await self._outbox.cursor(RunId(about))
+        if cursor.rank:
+            return 0
+        messages = await make()
+        try:
+            self._dispatcher.add(await self._outbox.add(messages, replace(cursor, rank=1.0)))
+        except EntryChanged:
+            return 0  # Another server was first.
+        return len(messages)
 
     def _message(
         self, destination: Destination, run: RunId, title: str, notice: Notice, *, salt: str = ''
@@ -311,8 +358,6 @@ class Notifications:
         )
 
 
-def _may_notify(destination: Destination, info: RunInfo | Experiment, assignee: str = '') -> bool:
-    """Whether a destination may be notified; of what is private, only its author's or an assignee's."""
-    if not info.private:
-        return True
-    return destination.person != '' and destination.person in (info.author, assignee)
+def _may_notify(destination: Destination, private: bool, *people: str) -> bool:
+    """Whether a destination may be notified; of what is private, only that of one of these people."""
+    return not private or (destination.person != '' and destination.person in people)

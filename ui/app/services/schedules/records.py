@@ -68,6 +68,8 @@ class Schedule:
     author: Annotated[str, COMPUTED] = ''
     next_times: Annotated[tuple[Instant, ...], COMPUTED] = ()
     """The next due times; none while it is paused."""
+    problem: Annotated[str, COMPUTED] = ''
+    """Why it could start nothing now, such as a pattern or a dataset that is gone; '' if it could."""
 
     @property
     def pattern(self) -> str:

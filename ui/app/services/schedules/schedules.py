@@ -6,18 +6,19 @@ import asyncio
 import logging
 import math
 import uuid
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from engine import InvalidInput, LocalConductor
-from engine.errors import EngineError, EntryChanged, JournalError
+from engine.errors import EngineError, EntryChanged, JournalError, UnknownPattern
 from engine.journal import Columns, Store
-from engine.operations.experiments import Experiment
-from engine.records import Launch
+from engine.operations.experiments import Experiment, UnknownDataset, launch_of
+from engine.records import Launch, check_files
 from engine.runtime import ACTOR, acting_as
 from ui.app.services.schedules.records import Schedule, Tick, UnknownSchedule
-from ui.app.services.schedules.ticks import Source, Started, Ticks, new_tick
+from ui.app.services.schedules.ticks import DATASET_GONE, Source, Started, Ticks, new_tick
 
 log = logging.getLogger('hemicycle')
 KIND = 'schedule'
@@ -63,7 +64,7 @@ def plan(schedule: Schedule, *, done: float, since: float, version: int) -> Plan
     due = [] if schedule.paused else schedule.spec.next(done)
     return PlannedSchedule(
         id=schedule.id,
-        schedule=replace(schedule, next_times=()),
+        schedule=replace(schedule, next_times=(), problem=''),
         state='paused' if schedule.paused else 'active',
         due=due[0] if due else NEVER,
         done=done,
@@ -115,13 +116,13 @@ class Schedules:
     async def list(self) -> list[Schedule]:
         """Return all schedules, sorted by name."""
         return sorted(
-            [self._with_next_times(planned) for planned in await self._store.list()],
+            [await self._describe(planned) for planned in await self._store.list()],
             key=lambda schedule: (schedule.name.lower(), schedule.id),
         )
 
     async def get(self, schedule: str) -> Schedule:
         """Return a schedule. Raises `UnknownSchedule`."""
-        return self._with_next_times(await self._store.get(schedule))
+        return await self._describe(await self._store.get(schedule))
 
     async def add(self, schedule: Schedule) -> Schedule:
         """Store a new schedule; only times from now on are due.
@@ -139,13 +140,18 @@ class Schedules:
     async def change(self, schedule: str, **values: Any) -> Schedule:
         """Change some fields; missed times are not caught up.
 
+        What it starts is checked if that is changed, or if it is resumed: one that can no longer start can
+        still be paused, renamed or moved to another time.
+
         Raises:
             UnknownSchedule, InvalidInput
             EntryChanged: another change was made meanwhile.
         """
         planned = await self._store.get(schedule)
-        changed = _plain(replace(planned.schedule, **values))
-        await self.validate(changed)
+        changed, before = _plain(replace(planned.schedule, **values)), planned.schedule
+        resumed = before.paused and not changed.paused
+        same = (changed.action, changed.experiment) == (before.action, before.experiment)
+        await self.validate(changed, starts=resumed or not same)
         await self._write(changed, planned.version)
         return await self.get(schedule)
 
@@ -202,8 +208,13 @@ class Schedules:
         await self._store.read(schedule)
         return await self.ticks.list(schedule, limit=limit)
 
-    async def validate(self, schedule: Schedule) -> None:
-        """Raise `InvalidInput`, naming the field, for a schedule that cannot work."""
+    async def validate(self, schedule: Schedule, *, starts: bool = True) -> None:
+        """Raise `InvalidInput`, naming the field, for a schedule that cannot work.
+
+        Args:
+            schedule: the schedule.
+            starts: whether what it starts is checked, too; of an experiment, all its runs are planned.
+        """
         problems = schedule.spec.problems()
         if not 0 < len(schedule.name.strip()) <= 200:
             problems['name'] = 'must have 1 to 200 characters'
@@ -211,6 +222,8 @@ class Schedules:
             problems['policy.catchup_window'] = 'must be a number of seconds, 0 or more'
         if (schedule.action is None) == (schedule.experiment is None):
             problems['action'] = 'must be a run or an experiment to start, and not both'
+        elif not starts:
+            pass
         elif schedule.experiment:
             problems |= await self._check_experiment(schedule.experiment)
         elif schedule.action:
@@ -376,12 +389,12 @@ class Schedules:
                 with acting_as(_source(schedule).actor):
                     await last.cancel(f'the next run of {schedule.name} is due')
             except EngineError as error:
-                return replace(tick, state='skipped', reason=f'{last.id} could not be cancelled: {error}')
+                return replace(tick, state='skipped', reason=f'{last.words} could not be cancelled: {error}')
             return tick
         buffered = await self.ticks.list(schedule.id, state='buffered', limit=1)
         if overlap == 'buffer_one' and not buffered:
-            return replace(tick, state='buffered', reason=f'waits for {last.id}')
-        return replace(tick, state='skipped', reason=f'{last.id} was not done')
+            return replace(tick, state='buffered', reason=f'waits for {last.words}')
+        return replace(tick, state='skipped', reason=f'{last.words} was not done')
 
     async def _is_busy(self, schedule: Schedule, tick: Tick) -> bool:
         last = await self._last_run(schedule)
@@ -399,6 +412,26 @@ class Schedules:
         await self._store.write([plan(schedule, done=now, since=now, version=version)])
         self._changed.set()
 
+    async def _describe(self, planned: PlannedSchedule) -> Schedule:
+        """Return a schedule with its next times, and what is wrong with it now."""
+        return replace(self._with_next_times(planned), problem=await self._problem(planned.schedule))
+
+    async def _problem(self, schedule: Schedule) -> str:
+        """Return why it could start nothing now, by a look at what it needs; '' if nothing is missing."""
+        launches = [schedule.action] if schedule.action else []
+        if schedule.experiment:
+            launches = list(launches_of(schedule.experiment))
+            try:
+                await self._conductor.datasets.get(schedule.experiment.dataset)
+            except UnknownDataset:
+                return DATASET_GONE
+        for launch in launches:
+            try:
+                self._conductor.catalog.pattern(launch.pattern, launch.version)
+            except UnknownPattern as error:
+                return f'{error}: choose another one'
+        return ''
+
     def _with_next_times(self, planned: PlannedSchedule) -> Schedule:
         schedule = planned.schedule
         if schedule.paused:
@@ -410,6 +443,13 @@ class Schedules:
 
 
 FAILED = 'paused: the previous run failed'
+
+
+def launches_of(experiment: Experiment) -> Iterator[Launch]:
+    """Yield how each variant runs; those that cannot even be read are left to whoever starts it."""
+    for variant in experiment.variants:
+        with suppress(InvalidInput):
+            yield launch_of(experiment.base, variant)
 
 
 def _source(schedule: Schedule) -> Source:
@@ -435,6 +475,10 @@ def check_action(
     conductor: LocalConductor, action: Launch, *, mapped: tuple[str, ...] = ()
 ) -> dict[str, str]:
     """Return the problems of an action by field; the parameters `mapped` are supplied later."""
+    try:
+        check_files(action.files, 'action.files')
+    except InvalidInput as error:
+        return error.problems
     try:
         pattern = conductor.catalog.pattern(action.pattern)
         if not mapped:

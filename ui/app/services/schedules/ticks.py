@@ -10,7 +10,15 @@ from functools import partial
 from typing import Any
 
 from engine import LocalConductor
-from engine.errors import EngineError, EntryChanged, EventRefused, JournalConflict, JournalError, UnknownRun
+from engine.errors import (
+    EngineError,
+    EntryChanged,
+    EventRefused,
+    InvalidInput,
+    JournalConflict,
+    JournalError,
+    UnknownRun,
+)
 from engine.journal import Columns, Entry, Store
 from engine.operations import Role
 from engine.operations.experiments import Experiment, UnknownExperiment
@@ -22,6 +30,7 @@ from ui.app.services.schedules.records import Tick, tick_run
 
 log = logging.getLogger('hemicycle')
 KIND = 'tick'
+DATASET_GONE = 'the dataset of its experiment was removed: edit it, and choose an experiment with another one'
 COLUMNS = Columns(state='state', rank='due', about='source', version='version')
 
 
@@ -44,6 +53,8 @@ class Started:
     """What a tick has started: a run, or an experiment."""
 
     id: str
+    words: str
+    """What it is in a sentence: a run by its id, an experiment also by how far it is."""
     is_over: bool
     failed: float
     """When it failed; 0 if it has not."""
@@ -112,6 +123,10 @@ class Ticks:
         experiments = self._conductor.experiments
         try:
             await experiments.add(replace(experiment, id=id))
+        except InvalidInput as error:
+            if 'dataset' in error.problems:  # It is named by its id, which says nothing to a person.
+                raise EngineError(DATASET_GONE) from None
+            raise
         except EntryChanged:  # A process was killed right after it had started it.
             with suppress(EventRefused):  # It is over by now.
                 await experiments.resume(id)
@@ -124,6 +139,7 @@ class Ticks:
                 stored = await experiments.get(tick.run)
                 return Started(
                     id=stored.id,
+                    words=f'the experiment before ({stored.id}, {stored.state})',
                     is_over=stored.is_over,
                     failed=stored.ended if stored.state == 'failed' else 0.0,
                     cancel=partial(experiments.cancel, stored.id),
@@ -133,6 +149,7 @@ class Ticks:
             return None
         return Started(
             id=info.id,
+            words=info.id,
             is_over=info.status.ended,
             failed=info.updated if info.status is Status.FAILED else 0.0,
             cancel=partial(conductor.cancel, info.id),

@@ -22,10 +22,10 @@ from engine.errors import EngineError, EntryChanged, JournalError
 from engine.journal import Store
 from engine.records import resolve_pointer, split_pointer
 from engine.runtime import ACTOR
-from ui.app.services.notifications.destinations import new_signing_secret, secret_problem
 from ui.app.services.schedules.records import Tick, Trigger, UnknownTrigger
 from ui.app.services.schedules.schedules import check_action
 from ui.app.services.schedules.ticks import Source, Ticks, new_tick
+from ui.app.services.signing import new_signing_secret, secret_problem
 
 log = logging.getLogger('hemicycle')
 KIND = 'trigger'

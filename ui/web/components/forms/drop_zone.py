@@ -31,8 +31,8 @@ def drop_zone(
     on_begin: Callable[[], None],
     on_problem: Callable[[str, str], None],
     multiple: bool = False,
-) -> None:
-    """Draw it.
+) -> ui.element:
+    """Draw it, and return the button to choose files with.
 
     Args:
         on_upload: gets each file.
@@ -52,8 +52,9 @@ def drop_zone(
     with Box('drop') as zone:
         ui.icon('upload_file', size='28px')
         Text('span', 'Drop files here, or' if multiple else 'Drop a file here, or')
-        choose = button('Choose files' if multiple else 'Choose a file', kind='primary' if multiple else '')
+        choose = button('Choose files' if multiple else 'Choose a file')
     zone.on('dragover', js_handler=ON_DRAG_OVER)
     zone.on('dragleave', js_handler=ON_DRAG_LEAVE)
     zone.on('drop', js_handler=ON_DROP.format(id=upload.id))
     choose.on('click', js_handler=f'() => getElement({upload.id}).pickFiles()')
+    return choose

@@ -169,7 +169,7 @@ def _make_field(
         maximum=_first(merged, 'maximum', 'exclusiveMaximum', 'maxLength'),
         inline=bool(merged.get('inline')),
         when={name: tuple(map(str, values)) for name, values in merged.get('when', {}).items()},
-        new=_new_value(merged.get('items', {}), defined) if kind == 'nested' else None,
+        new=new_value(merged.get('items', {}), defined) if kind == 'nested' else None,
         group=merged.get('group') or (BUDGETS if BUDGET.search(name) else ''),
     )
 
@@ -200,8 +200,8 @@ def _field_kind(schema: Mapping[str, Any], defined: Mapping[str, Any]) -> Kind:
     return KINDS_BY_TYPE.get(schema.get('type', ''), 'json')
 
 
-def _new_value(schema: Mapping[str, Any], defined: Mapping[str, Any]) -> Any:
-    """Return a value of this schema without content."""
+def new_value(schema: Mapping[str, Any], defined: Mapping[str, Any]) -> Any:
+    """Return a value of a JSON schema without content; `defined` has what it refers to."""
     if 'default' in schema:
         return deepcopy(schema['default'])
     parts = list(_resolve_alternatives(schema, defined))
@@ -209,7 +209,7 @@ def _new_value(schema: Mapping[str, Any], defined: Mapping[str, Any]) -> Any:
         return None
     part = parts[0]
     if properties := part.get('properties'):
-        return {name: _new_value(inner, defined) for name, inner in properties.items()}
+        return {name: new_value(inner, defined) for name, inner in properties.items()}
     return next(iter(_choices(part)), deepcopy(EMPTY_VALUES.get(part.get('type', ''), '')))
 
 

@@ -29,10 +29,17 @@ Path = tuple[str | int, ...]
 class NestedFields(Group[Any]):
     """A JSON value as fields: texts, numbers, and yes or no stay what they are; lists grow and shrink."""
 
-    def __init__(self, title: str, value: Any, new: Any = None) -> None:
-        """Show the value of a field; `new` is an entry without content, for a list that has none."""
+    def __init__(self, title: str, value: Any, new: Any = None, *, long: bool = False) -> None:
+        """Show the value of a field.
+
+        Args:
+            title: the field's.
+            value: what it holds.
+            new: an entry without content, for a list that has none.
+            long: whether also short texts get several lines.
+        """
         super().__init__('values', deepcopy(value))
-        self._title, self._new = title, new
+        self._title, self._new, self._long = title, new, long
         self._shown: Any = None
         self._open: set[Path] = set()
         """The folds that are open."""
@@ -96,7 +103,7 @@ class NestedFields(Group[Any]):
         return ', '.join([self._title, *map(part_title, path)])
 
     def _draw_leaf(self, value: Any, path: Path) -> None:
-        leaf, read = _draw_control(value)
+        leaf, read = _draw_control(value, long=self._long)
         set_attributes(leaf, aria_label=self._name(path))
         leaf.on_value_change(lambda change: self._set(path, read(change.value), typed=True))
 
@@ -133,7 +140,7 @@ class NestedFields(Group[Any]):
         self._set(list_path, [part for n, part in enumerate(self._entries(list_path)) if n != place])
 
 
-def _draw_control(value: Any) -> tuple[ValueElement[Any], Callable[[Any], Any]]:
+def _draw_control(value: Any, *, long: bool) -> tuple[ValueElement[Any], Callable[[Any], Any]]:
     """Draw the control of a single value; return it, and what reads its content."""
     match value:
         case bool():
@@ -142,8 +149,8 @@ def _draw_control(value: Any) -> tuple[ValueElement[Any], Callable[[Any], Any]]:
             return text_input(str(value), inputmode='decimal'), _read_number
         case None:
             return text_input('', placeholder='None'), lambda text: text or None
-    long = len(value) > SHORT_TEXT or '\n' in value
-    return text_area(value) if long else text_input(value), lambda text: text or ''
+    has_lines = long or len(value) > SHORT_TEXT or '\n' in value
+    return text_area(value) if has_lines else text_input(value), lambda text: text or ''
 
 
 def _read_number(text: str) -> Any:

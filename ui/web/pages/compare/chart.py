@@ -8,13 +8,13 @@ from engine import Transition
 from engine.history import Comparison, merge_shapes
 from engine.records import Shape
 from ui.formatting.diagram.overlays import Decoration, Layer, aggregate, visible_ancestor, visible_edge
-from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, svg
+from ui.formatting.diagram.rendering import svg
 from ui.formatting.steps import edge_name
 from ui.formatting.values import count
 from ui.web.components.diagram.collapse_menu import CollapseMenu
+from ui.web.components.diagram.missing import notice_without_graphviz
 from ui.web.components.diagram.zoom_controls import zoom_buttons
 from ui.web.components.elements import Diagram
-from ui.web.components.theme import text_notice
 from ui.web.components.widgets import Box, Text
 
 Counts = tuple[int, int]
@@ -36,8 +36,7 @@ class ComparisonChart:
                     with Box(f'legend-item {kind}', 'span'):
                         Box(tag='i', aria_hidden='true')
                         Text('span', text)
-            if not has_graphviz():
-                text_notice('info', 'account_tree', GRAPHVIZ_MISSING)
+            notice_without_graphviz()
             if a.pattern == b.pattern:
                 self._charts.append(_Chart(merge_shapes([a, b]), (0, 1), '', on_pick))
             else:

@@ -24,7 +24,7 @@ class CasesPanel:
     def __init__(self, backend: Backend, experiment: Experiment, table: CellTable) -> None:
         """Draw it, without rows."""
         self._backend, self._experiment, self._table = backend, experiment, table
-        self._means: dict[str, float] = {}
+        self._answer: Answer | None = None
         self._picked: Picked | None = None
         self._sort = ''
         with Box('cells-tools'):
@@ -65,18 +65,19 @@ class CasesPanel:
 
     def show_means(self, answer: Answer) -> None:
         """Show the variants' mean scores in the head."""
-        self._means = {
-            summary.variant: scores.mean
-            for summary in answer.variants
-            for scores in summary.scores
-            if scores.measure == self._table.scorer and scores.mean is not None
-        }
+        self._answer = answer
         self._grid.show_columns(self._columns)
 
     @property
     def _columns(self) -> list[tuple[str, str, str]]:
+        means = {
+            summary.variant: scores.mean
+            for summary in (self._answer.variants if self._answer else ())
+            for scores in summary.scores
+            if scores.measure == self._table.scorer and scores.mean is not None
+        }
         heads = [
-            (f'{SCORE}{name}', name, f'mean {figure(self._means[name])}' if name in self._means else '')
+            (f'{SCORE}{name}', name, f'mean {figure(means[name])}' if name in means else '')
             for name in self._table.variants
         ]
         return [(BY_CASE, 'Case', ''), *heads]
@@ -105,7 +106,6 @@ class CasesPanel:
 
     def _on_scorer(self) -> None:
         self._table.scorer = self._scorer.value
-        self._means = {}
         self._arrange()
 
     async def _open(self, case: str, variant: str) -> None:

@@ -7,9 +7,10 @@ from typing import cast
 
 from engine import EngineError
 from engine.operations.experiments import Cell, Experiment
-from engine.records import RunId, Status
+from engine.records import RunId, Status, clip
 from ui.app.backend import Backend
 from ui.formatting.experiments.words import score_words
+from ui.formatting.files import files_text
 from ui.formatting.steps import duration, short_json
 from ui.formatting.usage import dollars
 from ui.formatting.values import capitalize, count
@@ -18,8 +19,8 @@ from ui.web.components.theme import button, pill
 from ui.web.components.widgets import Box, Text, text_link
 from ui.web.routing import compare_path
 
-MAX_TEXT = 600
-"""Maximum number of characters shown of a value of the case."""
+MAX_TEXT, MAX_WORDS = 600, 40
+"""Maximum numbers of characters shown of a value of the case, and of a name on a button."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,14 +35,14 @@ async def show_cell(
     backend: Backend, experiment: Experiment, case: str, variant: str, picked: Picked | None
 ) -> Picked | None:
     """Show the runs of a cell; return the one that is to be compared with `picked`, or with a later one."""
-    cells = await notify_errors(_cells(backend, experiment.id, case))
-    if cells is None:
+    page = await notify_errors(backend().experiments.cells(experiment.id, case=case))
+    if page is None:
         return None
     base = experiment.variants[0].name
-    others = {cell.repeat: cell for cell in cells if cell.variant == base and cell.run}
+    others = {cell.repeat: cell for cell in page.cells if cell.variant == base and cell.run}
     with dialog_frame(f'{case} · {variant}', 'wide') as dialog:
         await _draw_case(backend, experiment, case)
-        for cell in sorted(cells, key=lambda cell: cell.repeat):
+        for cell in sorted(page.cells, key=lambda cell: cell.repeat):
             if cell.variant != variant:
                 continue
             with Box('cell-run', 'section', aria_label=f'Repeat {cell.repeat}'):
@@ -56,7 +57,8 @@ async def show_cell(
                             compare_path(other.run, cell.run), f'Compare with {base}', 'btn small', icon=''
                         )
                     repeat = f' · {cell.repeat}' if experiment.repeats > 1 else ''
-                    choice = Picked(run=cell.run, words=f'{case} · {variant}{repeat}')
+                    words = f'{clip(case, MAX_WORDS)} · {clip(variant, MAX_WORDS)}{repeat}'
+                    choice = Picked(run=cell.run, words=words)
                     if picked is None or picked.run == cell.run:
                         text = 'Compare with another…'
                     else:
@@ -65,11 +67,6 @@ async def show_cell(
         with Box('dialog-actions'):
             button('Close').on('click', lambda: dialog.submit(None))
     return cast(Picked | None, await await_answer(dialog))
-
-
-async def _cells(backend: Backend, experiment: str, case: str) -> list[Cell]:
-    page = await backend().experiments.cells(experiment)
-    return [cell for cell in page.cells if cell.case == case]
 
 
 async def _draw_case(backend: Backend, experiment: Experiment, case: str) -> None:
@@ -83,13 +80,15 @@ async def _draw_case(backend: Backend, experiment: Experiment, case: str) -> Non
         return
     with Box('facts', 'dl'):
         facts = {name.replace('_', ' '): value for name, value in shown_case.parameters.items()}
+        if shown_case.files:
+            facts['files'] = files_text(shown_case.files)
         if shown_case.expectation is not None:
             facts['expected'] = shown_case.expectation
         for name, value in facts.items():
             with Box():
                 Text('dt', capitalize(name))
                 text = value if isinstance(value, str) else short_json(value, MAX_TEXT)
-                Text('dd', text[:MAX_TEXT], dir='auto')
+                Text('dd', clip(text, MAX_TEXT), dir='auto')
 
 
 def _draw_run(experiment: Experiment, cell: Cell) -> None:

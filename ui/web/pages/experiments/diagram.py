@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable
 
 from engine import EngineError
@@ -9,13 +10,9 @@ from engine.history import merge_shapes
 from engine.operations.experiments import Experiment, PathAnswer
 from engine.records import RunId, Shape
 from ui.app.backend import Backend
-from ui.formatting.diagram.folding import agent_paths, default_folds
-from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, svg
 from ui.formatting.experiments.paths import PathLine, path_layer, path_lines
 from ui.formatting.values import percent
-from ui.web.components.diagram.collapse_menu import CollapseMenu
-from ui.web.components.diagram.zoom_controls import zoom_buttons
-from ui.web.components.elements import Diagram, draw_markdown
+from ui.web.components.diagram.many_runs import ManyRunsChart
 from ui.web.components.theme import empty_state, text_notice
 from ui.web.components.widgets import Box, CachedElement, NativeSelect, Text, label, set_attributes
 
@@ -27,13 +24,8 @@ LEGEND = (
 )
 
 
-def _first(shape: Shape) -> frozenset[str]:
-    """Return the states folded at first: agents, which look alike inside, and those drawn too small."""
-    return default_folds(shape) | agent_paths(shape)
-
-
 class PathsPanel:
-    """One diagram with the ways of two variants, the places where they part, and what runs scored there."""
+    """One diagram with the ways of two variants, or of the only one; where they part; scores by way."""
 
     def __init__(
         self, backend: Backend, experiment: Experiment, sample_runs: Callable[[], Iterable[RunId]]
@@ -42,44 +34,58 @@ class PathsPanel:
         self._backend, self._experiment, self._sample_runs = backend, experiment, sample_runs
         self._answer: PathAnswer | None = None
         self._shape: Shape | None = None
-        self._drawing: Diagram | None = None
-        self._folds: CollapseMenu | None = None
-        self._cursor = -1.0
-        self._base, *self._others = [variant.name for variant in experiment.variants]
+        self._cursor, self._reading = -1.0, asyncio.Lock()
+        self._base, *others = [variant.name for variant in experiment.variants]
+        self._has_two = bool(others)
+        others = others or [self._base]
         with Box('cells-tools'):
-            others = {name: name for name in self._others}
-            with Box('paths-choice'):
+            with Box('paths-choice') as choice:
                 self._variant = NativeSelect(
-                    others or {'': ''}, value=next(iter(others), ''), on_change=self._show_paths
+                    {name: name for name in others}, value=others[0], on_change=self._show_paths
                 )
                 label(f'A is {self._base}; B is', self._variant, 'small').move(target_index=0)
+            choice.set_visibility(self._has_two)
             Box('grow', 'span')
-            self._tools = Box('heat-tools')
-        with Box('legend'):
+            tools = Box('heat-tools')
+        with Box('legend') as legend:
             for kind, words in LEGEND:
                 with Box(f'legend-item {kind}', 'span'):
                     Box(tag='i', aria_hidden='true')
                     Text('span', words)
+        legend.set_visibility(self._has_two)
         with Box('paths-body'):
-            self._chart = Box('paths-chart')
+            body = Box('paths-chart')
             with Box('paths-side'):
                 self._lines = CachedElement('ghost', data_redrawn=True)
+                with self._lines:
+                    Text('p', 'Reading where the runs went…', 'muted', role='status')
         self._problem = CachedElement('ghost')
+        self._chart = ManyRunsChart(
+            'Ways of its runs through',
+            tools=tools,
+            body=body,
+            on_fold=self._draw,
+        )
 
     async def show(self, cursor: float) -> None:
         """Show where the runs went that have ended; `cursor` says what has changed."""
-        if cursor == self._cursor or not self._others:
-            return
+        async with self._reading:  # one after the other, so that the newest is shown last
+            if cursor != self._cursor:
+                await self._read(cursor)
+
+    async def _read(self, cursor: float) -> None:
         self._cursor = cursor
         try:
             self._answer = await self._backend().experiments.paths(self._experiment.id)
             shapes = [await self._backend().shape(run) for run in self._sample_runs()]
         except EngineError as error:
+            self._cursor = -1.0
+            self._lines.clear_if_changed('unread')
             if self._problem.clear_if_changed(str(error)):
                 with self._problem:
                     text_notice('fail', 'error', f'The paths cannot be read: {error}.')
             return
-        if self._chart.is_deleted:
+        if self._lines.is_deleted:
             return
         self._problem.clear_if_changed('')
         if not shapes or not self._answer.places:
@@ -87,54 +93,35 @@ class PathsPanel:
                 with self._lines:
                     empty_state('account_tree', 'No run has ended yet.')
             return
-        shape = merge_shapes(shapes)
-        if shape != self._shape:
-            self._shape = shape
-            self._draw_chart(shape)
+        self._shape = merge_shapes(shapes)
         await self._draw()
 
-    def _draw_chart(self, shape: Shape) -> None:
-        self._chart.clear()
-        self._tools.clear()
-        folds = self._folds = CollapseMenu(shape, self._draw, default=_first, storage_key='folded_traffic')
-        with self._tools:
-            folds.draw()
-            zoom_buttons(lambda: self._drawing)
-        with self._chart:
-            if not has_graphviz():
-                text_notice('info', 'account_tree', GRAPHVIZ_MISSING)
-            self._drawing = Diagram(
-                '',
-                title=shape.title,
-                label=f'Ways of two variants through {shape.title}',
-                states=[state.path for state in shape.states],
-                on_pick=self._pick,
-                on_fold=folds.toggle,
-            )
-
     async def _draw(self) -> None:
-        if self._drawing is not None and self._shape is not None and self._folds is not None:
-            self._drawing.show(await svg(self._shape, folded=self._folds.folded, wide=True))
+        if self._shape is not None:
+            await self._chart.draw(self._shape)
             self._show_paths()
 
     def _show_paths(self) -> None:
-        if self._answer is None or self._drawing is None or self._folds is None:
+        if self._answer is None or self._shape is None:
             return
         variant = self._variant.value
-        self._drawing.overlay('paths', path_layer(self._answer, self._base, variant, self._folds.folded))
+        self._chart.overlay('paths', path_layer(self._answer, self._base, variant, self._chart.folded))
         effects = [effect for effect in self._answer.effects if effect.variant in (self._base, variant)]
-        lines = path_lines(self._answer, self._base, variant, self._folds.folded)
+        lines = path_lines(self._answer, self._base, variant, self._chart.folded)
         if not self._lines.clear_if_changed((lines, effects)):
             return
         with self._lines:
-            Text('h3', 'Where they part most')
-            if not lines:
+            if self._has_two:
+                Text('h3', 'Where they part most')
+            if self._has_two and not lines:
                 Text('p', 'Nowhere: all runs of both went the same way.', 'muted')
             for line in lines:
                 self._draw_line(line)
             Text('h3', 'What runs scored that went a certain way')
             if effects:
-                draw_markdown('\n'.join(f'- {effect.text}' for effect in effects), 'What runs scored')
+                with Box('details-list', 'ul'):
+                    for effect in effects:
+                        Text('li', effect.text, dir='auto')
             else:
                 text = 'Nothing clear: runs that went different ways scored alike, or are too few.'
                 Text('p', text, 'muted')
@@ -146,9 +133,4 @@ class PathsPanel:
                 Text('span', f'{percent(line.gap)} apart', 'chip strong' if line.clear else 'chip')
             Text('span', f'A {line.base} · B {line.variant}', 'muted small num')
         set_attributes(row, title='Clear: chance alone hardly gives this' if line.clear else 'May be chance')
-        row.on('click', lambda: self._pick(line.name))
-
-    def _pick(self, name: str) -> None:
-        if self._drawing is not None:
-            kind = 'edges' if '>' in name else 'states'
-            self._drawing.overlay('picked', {kind: {name: {'classes': 'picked'}}})  # type: ignore[misc]
+        row.on('click', lambda: self._chart.pick(line.name))

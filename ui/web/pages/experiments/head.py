@@ -6,17 +6,19 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import ui
 
+from engine import EngineError
 from engine.operations.experiments import Experiment
 from ui.app.backend import Backend
 from ui.formatting.experiments.table import CellTable
 from ui.formatting.experiments.words import STATES, progress_words, size_words, spent_words
 from ui.formatting.steps import author_text
-from ui.formatting.values import ago, as_sentence, exact
+from ui.formatting.values import ago, as_sentence, exact, moment_text
+from ui.web.components.debounce import create_page_task
 from ui.web.components.dialogs import confirm, notify_errors
 from ui.web.components.theme import button
 from ui.web.components.widgets import Box, CachedElement, Text, text_link
 from ui.web.pages.shared.to_mark import has_people
-from ui.web.permission import is_permitted
+from ui.web.permission import is_permitted, refusal
 from ui.web.routing import with_query
 
 MAX_RUNNING = 8
@@ -41,7 +43,10 @@ class ExperimentHead:
                 Box('grow', 'span')
                 self._controls = CachedElement('experiment-controls', data_redrawn=True)
             self._about = Text('span', '', 'muted small')
+            self._scheduled = Box('chips')
         self.show(experiment)
+        if not refusal('schedules.list'):
+            create_page_task(self._scheduled, self._find_schedules(), 'schedules of an experiment')
 
     def show(self, experiment: Experiment) -> None:
         """Show the state, and the controls that fit it."""
@@ -65,17 +70,36 @@ class ExperimentHead:
         experiments, id = self._backend().experiments, self._experiment.id
         if self._experiment.state == 'running':
             self._draw_action('Pause', 'pause', 'pause', lambda: experiments.pause(id))
-        if self._experiment.state == 'paused':
+        if self._experiment.state in ('paused', 'failed'):
             self._draw_action('Resume', 'play_arrow', 'resume', lambda: experiments.resume(id), 'primary')
         if has_people(self._experiment):
             text_link(f'/experiments/{id}/mark', 'Mark answers', 'btn', icon='edit_note')
+        text_link(f'/experiments/{id}/export', 'Export', 'btn', icon='ios_share', download=True)
         if not self._experiment.is_over:
             self._draw_action('Cancel', 'stop_circle', 'cancel', self._cancel)
             return
         if is_permitted('experiments.add'):
             text_link(with_query('/experiments/new', after=id), 'Run again', 'btn', icon='restart_alt')
+        if is_permitted('schedules.add'):
+            text_link(with_query('/schedules', experiment=id), 'Schedule', 'btn', icon='schedule')
         self._draw_action('Score again', 'fact_check', 'rescore', lambda: experiments.rescore(id))
         self._draw_action('Delete', 'delete', 'remove', self._remove)
+
+    async def _find_schedules(self) -> None:
+        """Show the schedules that start this experiment, with their next times."""
+        try:
+            schedules = await self._backend.services.schedules.list()
+        except EngineError:
+            return  # their page says why
+        own = _identity(self._experiment)
+        with self._scheduled:
+            for item in schedules:
+                if item.experiment is None or _identity(item.experiment) != own:
+                    continue
+                zone = item.spec.time_zone
+                due = [moment_text(moment, zone, seconds=False) for moment in item.next_times[:1]]
+                when = 'paused' if item.paused else f'next {due[0]}' if due else 'never due again'
+                text_link('/schedules', f'Scheduled: {item.name}, {when}', 'chip', icon='schedule')
 
     def _draw_action(
         self, text: str, icon: str, operation: str, act: Callable[[], Awaitable[object]], kind: str = ''
@@ -96,6 +120,11 @@ class ExperimentHead:
         if await confirm('Delete this experiment?', text, yes='Delete experiment', no='Keep it'):
             await self._backend().experiments.remove(self._experiment.id)
             ui.navigate.to('/experiments')
+
+
+def _identity(experiment: Experiment) -> tuple[str, str, str]:
+    """Return what a schedule's experiments share."""
+    return experiment.name, experiment.dataset, experiment.base.pattern
 
 
 class Progress:

@@ -11,6 +11,7 @@ from nicegui.element import Element
 
 from engine import EngineError
 from engine.operations.experiments import Experiment
+from engine.records import clip
 from ui.app.backend import Backend
 from ui.formatting.experiments.words import STATES
 from ui.formatting.steps import author_text
@@ -34,6 +35,8 @@ POLL_SECONDS = 2.0
 VERDICT_SECONDS = 20.0
 """How long what an ended experiment says is kept: people may mark its runs later."""
 MAX_VERDICTS = 500
+MAX_NAMES, MAX_NAME = 4, 40
+"""Maximum number of variants that are named, and of characters of each name."""
 MAX_SHOWN = 100
 """Maximum number of experiments listed; the filters find the others."""
 FILTERS_FROM = 4
@@ -145,8 +148,7 @@ class ExperimentList:
                     Text('span', title.title if title else item.base.pattern, 'chip')
                 if text := verdict or as_sentence(item.reason):
                     Text('span', text, 'experiment-says', dir='auto')
-                names = ', '.join(variant.name for variant in item.variants)
-                Text('span', f'{names} · by {item.scorers[0].name}', 'muted small', dir='auto')
+                Text('span', f'{_names(item)} · by {item.scorers[0].name}', 'muted small', dir='auto')
             with Box('experiment-when muted small', 'span'):
                 Text('time', started, 'num', title=exact(item.created))
                 Text('span', author_text(item.author))
@@ -180,6 +182,13 @@ class ExperimentList:
         while len(_verdicts) > MAX_VERDICTS:
             _verdicts.popitem(last=False)
         return verdict
+
+
+def _names(item: Experiment) -> str:
+    """Return the names of the first variants, and how many others there are."""
+    shown = [clip(variant.name, MAX_NAME) for variant in item.variants[:MAX_NAMES]]
+    left_out = len(item.variants) - len(shown)
+    return ', '.join(shown) + (f' and {count(left_out, "other")}' if left_out else '')
 
 
 def _searched(item: Experiment) -> str:

@@ -7,6 +7,8 @@ from engine.operations.experiments import UnknownExperiment
 from ui.app.backend import Backend
 from ui.web.components.theme import frame, section_head
 from ui.web.components.widgets import Box, text_link
+from ui.web.exports.importer import ImportDialog
+from ui.web.exports.routes import serve_experiment_exports
 from ui.web.pages.experiments.listing import ExperimentList
 from ui.web.pages.experiments.screen import ExperimentScreen
 from ui.web.pages.shared import errors
@@ -15,7 +17,8 @@ from ui.web.routing import serve_page
 
 
 def register(backend: Backend) -> None:
-    """Serve `/experiments` and `/experiments/{experiment}`."""
+    """Serve `/experiments`, `/experiments/{experiment}` and its download."""
+    serve_experiment_exports(backend)
 
     @serve_page('/experiments', 'Experiments')
     async def listing() -> None:
@@ -25,9 +28,11 @@ def register(backend: Backend) -> None:
         ):
             with section_head('Experiments', 'experiments', tag='h1'):
                 text_link('/datasets', 'Datasets', 'small')
+                importer = ImportDialog(backend)
                 if is_permitted('experiments.add'):
                     text_link('/experiments/new', 'New experiment', 'btn primary', icon='add')
             listed = ExperimentList(backend)
+            importer.on_done = listed.refresh
         await listed.load()
 
     @serve_page('/experiments/{experiment}')

@@ -7,12 +7,12 @@ from dataclasses import fields
 from typing import Any
 
 from engine import EngineError
-from engine.operations.experiments import Experiment, ScorerSpec
+from engine.operations.experiments import DatasetInfo, Experiment, ScorerSpec
 from engine.records import Launch
 from ui.app.backend import Backend
 from ui.formatting.experiments.table import CellTable
-from ui.formatting.experiments.words import change_lines, variant_words
-from ui.formatting.steps import short_json
+from ui.formatting.experiments.words import UNCHANGED, change_parts
+from ui.formatting.steps import role_title, short_json
 from ui.formatting.usage import amount_text
 from ui.formatting.values import capitalize, count
 from ui.web.components.widgets import Box, CachedElement, Text, text_link
@@ -46,37 +46,38 @@ class SetupPanel:
                     with Box(tag='dd'):
                         if dataset:
                             where = f'/datasets/{experiment.dataset}?version={experiment.version}'
-                            text_link(where, dataset)
+                            text_link(where, dataset.name)
                         else:
                             Text('span', 'It has been removed.')
-                        Text('span', f' version {experiment.version[:8]}', 'muted small mono')
+                        words = _version_words(dataset, experiment.version)
+                        Text('span', f' {words}', 'muted small', dir='auto')
                 if experiment.after:
                     with Box(), Box(tag='dd'):
                         text_link(
                             f'/experiments/{experiment.after}', 'The experiment that this one continues'
                         )
+            if base := _given(experiment.base):
+                Text('h3', 'All runs')
+                _draw_change(base)
             Text('h3', 'Variants')
             with Box('details-list', 'ul'):
                 for variant in experiment.variants:
                     with Box(tag='li'):
                         Text('b', variant.name, dir='auto')
-                        Text('span', variant_words(variant), dir='auto')
+                        _draw_change(variant.change)
             Text('h3', 'Scorers')
             for spec in experiment.scorers:
                 _draw_scorer(spec, is_main=spec is experiment.scorers[0])
 
-    async def _dataset(self, experiment: Experiment) -> str:
+    async def _dataset(self, experiment: Experiment) -> DatasetInfo | None:
         try:
-            return (await self._backend().datasets.get(experiment.dataset)).name
+            return await self._backend().datasets.get(experiment.dataset)
         except EngineError:
-            return ''
+            return None
 
     @staticmethod
     def _facts(experiment: Experiment, reused: int) -> Iterator[tuple[str, str]]:
         yield 'Pattern', experiment.base.pattern
-        base = _given(experiment.base)
-        if base:
-            yield 'All runs', ', '.join(change_lines(base))
         if experiment.split:
             yield 'Split', experiment.split
         yield 'Repeats', f'{experiment.repeats} of each case by each variant'
@@ -100,6 +101,36 @@ def _given(launch: Launch) -> dict[str, Any]:
         for item in fields(launch)
         if item.name != 'pattern' and (value := getattr(launch, item.name)) != getattr(plain, item.name)
     }
+
+
+def _version_words(dataset: DatasetInfo | None, version: str) -> str:
+    """Return which of its versions, with how many cases: version 2 of 3, 40 cases, its note."""
+    versions = dataset.versions if dataset else ()
+    for number, item in enumerate(versions, start=1):
+        if item.id == version:
+            parts = (f'version {number} of {len(versions)}', count(item.cases, 'case'), item.note)
+            return ', '.join(filter(None, parts))
+    return f'version {version[:8]}'
+
+
+def _draw_change(change: Mapping[str, Any]) -> None:
+    """Draw each difference from the base; instructions and stubs can be read in full."""
+    parts = change_parts(change)
+    if not parts:
+        Text('span', UNCHANGED, 'muted')
+        return
+    with Box('setup-change'):
+        with Box('change-chips'):
+            for part in parts:
+                Text('span', part.words, 'chip change-chip', dir='auto')
+        for name in ('instructions', 'stubs'):
+            values = change.get(name)
+            for role, value in values.items() if isinstance(values, Mapping) else ():
+                if value is not None:
+                    with Box('fold', 'details'):
+                        Text('summary', f'{capitalize(name)}: {role_title(role) if role else "all roles"}')
+                        text = value if isinstance(value, str) else short_json(value, 10 * MAX_VALUE)
+                        Text('pre', text, 'scorer-text', dir='auto')
 
 
 def _draw_scorer(spec: ScorerSpec, *, is_main: bool) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 
 from nicegui import ui
 
 from engine import EngineError
-from engine.operations.experiments import Answer, Experiment, PathAnswer, TrendPoint, VariantSummary
+from engine.operations.experiments import Answer, Experiment, PathAnswer, TrendPoint, VariantSummary, quoted
 from ui.app.backend import Backend
 from ui.formatting.experiments.paths import state_times, time_words
 from ui.formatting.experiments.pictures import Point, front, pareto, trend_picture
@@ -37,7 +38,7 @@ class SpendingPanel:
         self._backend, self._experiment = backend, experiment
         self._answer: Answer | None = None
         self._chosen = ''
-        self._cursor = -1.0
+        self._cursor, self._reading = -1.0, asyncio.Lock()
         with Box('experiment-tab'):
             with Box('cells-tools plain'):
                 self._unit = NativeSelect(
@@ -49,13 +50,17 @@ class SpendingPanel:
 
     async def load(self, cursor: float) -> None:
         """Show the time in each state, and the trend over versions; `cursor` says what has changed."""
-        if cursor == self._cursor:
-            return
+        async with self._reading:
+            if cursor != self._cursor:
+                await self._read(cursor)
+
+    async def _read(self, cursor: float) -> None:
         self._cursor = cursor
         try:
             paths = await self._backend().experiments.paths(self._experiment.id)
             trend = await self._backend().experiments.trend(self._experiment.id)
         except EngineError:
+            self._cursor = -1.0
             return  # the diagram says why
         if self._more.is_deleted or not self._more.clear_if_changed((paths, trend)):
             return
@@ -95,7 +100,8 @@ class SpendingPanel:
                 for name, score, spent in known
             ]
             ui.html(pareto(points, measure=spec.name, unit=self._unit.value), sanitize=False)
-            Text('p', _say(best, word), 'small')
+            if len(self._answer.variants) > 1:
+                Text('p', _say(best, word), 'small')
             if missing := len(self._answer.variants) - len(known):
                 Text(
                     'p',
@@ -139,7 +145,7 @@ def _draw_trend(trend: Sequence[TrendPoint], measure: str) -> None:
 
 
 def _say(best: frozenset[str], word: str) -> str:
-    names = sorted(best)
+    names = [quoted(name) for name in sorted(best)]
     if len(names) == 1:
         return f'{names[0]} is the best choice: no other scores better, or as well for less {word.lower()}.'
     listed = f'{", ".join(names[:-1])} and {names[-1]}'

@@ -10,10 +10,11 @@ from engine.records import RunId, RunInfo, Shape, View
 from ui.app.backend import Backend
 from ui.formatting.diagram.agents import agent_name
 from ui.formatting.diagram.folding import default_folds
-from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, highlight, svg
+from ui.formatting.diagram.rendering import highlight, svg
 from ui.formatting.forks import turn_sentence
 from ui.formatting.sentences import step_sentence
 from ui.formatting.values import parse_number
+from ui.web.components.diagram.missing import notice_without_graphviz
 from ui.web.components.elements import Diagram
 from ui.web.components.theme import FORM_KEYS, frame, page_head, text_notice
 from ui.web.components.widgets import Box, Text, text_link
@@ -93,9 +94,7 @@ async def _draw_step(shape: Shape, view: View, step: Transition | None) -> None:
                 id='chart',
             )
         with Box('launch-diagram'):
-            if not has_graphviz():
-                text_notice('info', 'account_tree', GRAPHVIZ_MISSING)
-                return
+            notice_without_graphviz()
             drawn = await svg(shape, folded=default_folds(shape))
             drawing = Diagram(drawn, title=shape.title, states=[state.path for state in shape.states])
             drawing.highlight(highlight(shape, view, step, visited=list(view.entered)))

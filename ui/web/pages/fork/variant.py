@@ -5,28 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import groupby
 from typing import Any
 
-from nicegui.elements.mixins.value_element import ValueElement
 from pydantic import BaseModel
 
 from engine import Catalog, InvalidInput, Pattern
 from engine.agents import AgentInfo
 from engine.history import ForkOverrides
 from engine.records import Change, RunInfo, View, split_pointer
-from engine.tools import Tool
 from ui.formatting.steps import role_title
-from ui.web.components.elements import Combobox
 from ui.web.components.forms.control import Control
 from ui.web.components.forms.fields import Field, fields
 from ui.web.components.widgets import Box, Text
-from ui.web.pages.fork.override_form import MakeControl, OverrideForm, value_fields
 from ui.web.pages.fork.replay_choices import ReplayChoices
+from ui.web.pages.shared.launching.agent_fields import ToolsControl, instruction_fields, tool_fields
 from ui.web.pages.shared.launching.efforts import EffortControl
 from ui.web.pages.shared.launching.models import Models
+from ui.web.pages.shared.launching.override_form import MakeControl, OverrideForm, value_fields
 
-ANY_TOOL = 'No match. You can enter mcp:SERVER or mcp:SERVER/TOOL.'
 UNPREFIXED = ('memory', 'parameters')
 """Forms whose problems the engine reports without the form's name."""
 HEADS = {
@@ -74,50 +70,18 @@ class Origin:
                 for path, text in tasks.items()
             ],
             'instructions': [
-                Field(
-                    name=role,
-                    kind='multiline',
-                    title=role_title(role),
-                    default=changed.get(role, agent.instructions),
-                )
-                for role, agent in roles.items()
+                replace(field, default=changed.get(field.name, field.default))
+                for field in instruction_fields(self.roles)
             ],
             'tools': [
-                Field(
-                    name=role,
-                    kind='list',
-                    inline=True,
-                    title=role_title(role),
-                    default=list(tools.get(role, agent.tools)),
-                )
-                for role, agent in roles.items()
+                replace(field, default=list(tools.get(field.name, field.default)))
+                for field in tool_fields(self.roles)
             ],
             'effort': [
                 Field(name=role, kind='model', title=title, default=effort.get(role, ''))
                 for role, title in (('', 'All roles'), *((role, role_title(role)) for role in roles))
             ],
         }
-
-
-class ToolsControl(Control):
-    """A field for several tools, chosen from a list or typed."""
-
-    def __init__(self, field: Field, *, tools: Mapping[str, Tool], **handlers: Callable[[], None]) -> None:
-        """Offer these tools, by category."""
-        self._tools = tools
-        super().__init__(field, on_change=handlers['on_change'], on_blur=handlers['on_blur'])
-
-    def _draw(self) -> ValueElement[Any]:
-        box = Combobox(self.field.format(self.field.default), label='Tools', empty_text=ANY_TOOL)
-        ordered = sorted(self._tools.values(), key=lambda tool: (tool.category, tool.name))
-        groups = groupby(ordered, key=lambda tool: tool.category)
-        box.set_groups(
-            [
-                {'label': label.capitalize(), 'note': '', 'options': [tool.name for tool in tools]}
-                for label, tools in groups
-            ]
-        )
-        return box
 
 
 class Variant:

@@ -8,6 +8,7 @@ import contextlib
 from nicegui import ui
 
 from engine import EngineError, Status
+from engine.operations.experiments import TAG
 from engine.records import RunInfo, RunQuery
 from ui.app.backend import Backend
 from ui.formatting.results.blocks import Result
@@ -23,7 +24,7 @@ from ui.web.pages.shared.run.result_blocks import draw_block
 POLL_SECONDS = 1.0
 MAX_FIRST_WAIT = 0.5
 """Seconds; cards that grow later would move what is below them."""
-ENDED = RunQuery(status=(Status.DONE, Status.FAILED), limit=4, pins_first=True)
+ENDED = RunQuery(status=(Status.DONE, Status.FAILED), without_tag=TAG, limit=4, pins_first=True)
 
 Card = tuple[str, str, Status, str, bool, bool]
 """What a card is redrawn for: the run's id, title, status, error, pin, and whether its result is known."""

@@ -1,4 +1,4 @@
-"""The runs under way: each once, with a line that says what its agents do."""
+"""What is under way: experiments, and each other run with a line that says what its agents do."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import partial
 from nicegui import ui
 
 from engine import EngineError, Status
+from engine.operations.experiments import TAG, Experiment
 from engine.records import RunInfo, RunQuery, Shape
 from ui.app.backend import Backend
 from ui.formatting.diagram.agents import agent_name
@@ -17,7 +18,7 @@ from ui.web.components.widgets import Box, Text, draw_changes, link, text_link
 from ui.web.replay.story import Work, tell_work
 
 POLL_SECONDS = 1.0
-UNDER_WAY = RunQuery(status=(Status.RUNNING, Status.PAUSED), limit=6)
+UNDER_WAY = RunQuery(status=(Status.RUNNING, Status.PAUSED), without_tag=TAG, limit=6)
 
 
 class Running:
@@ -26,6 +27,7 @@ class Running:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._drawn: dict[str, tuple[tuple[str, str, Status], ui.element]] = {}
+        self._drawn_experiments: dict[str, tuple[Experiment, ui.element]] = {}
         self._lines: dict[str, tuple[Text, Text]] = {}
         """By run: the line that says what its agents do, and its step and time."""
         self._shapes: dict[str, Shape] = {}
@@ -36,7 +38,8 @@ class Running:
                 self._title = Text('h2', 'Running now', id='running')
                 Box('grow')
                 text_link('/wall', 'Agents side by side', 'small')
-            self._list = Box('card running-list', 'ul')
+            with Box('card running-list'):
+                self._experiments, self._list = Box(tag='ul'), Box(tag='ul')
         self._section.set_visibility(False)
 
     async def load(self) -> None:
@@ -47,12 +50,15 @@ class Running:
     async def _poll(self) -> None:
         try:
             page = await self._backend().runs(UNDER_WAY)
+            running = await self._backend().experiments.list(state='running')
         except EngineError:
             return  # the list of results reports it
         if self._section.is_deleted:
             return
-        self._section.set_visibility(bool(page.runs))
-        self._title.show(f'Running now ({page.total})')
+        experiments = {item.id: item for item in running}
+        self._section.set_visibility(bool(page.runs or experiments))
+        self._title.show(f'Running now ({page.total + len(experiments)})')
+        draw_changes(self._experiments, self._drawn_experiments, experiments, self._draw_experiment)
         titles = {str(info.id): (str(info.id), info.title or info.id, info.status) for info in page.runs}
         draw_changes(self._list, self._drawn, titles, self._draw)
         for known in (self._lines, self._shapes, self._told):
@@ -78,6 +84,14 @@ class Running:
         self._shapes[info.id] = shape
         if info.id in self._lines and not self._section.is_deleted:
             self._lines[info.id][0].show(live_line(tell_work(view, shape, partial(agent_name, shape))))
+
+    def _draw_experiment(self, experiment: Experiment) -> ui.element:
+        with Box(tag='li') as entry, link(f'/experiments/{experiment.id}', 'running-run'):
+            Text('span', 'Experiment', 'pill running')
+            with Box('running-words grow'):
+                Text('b', experiment.name, dir='auto')
+                Text('span', ', '.join(each.name for each in experiment.variants), 'muted small', dir='auto')
+        return entry
 
     def _draw(self, drawn: tuple[str, str, Status]) -> ui.element:
         run, title, status = drawn

@@ -21,7 +21,7 @@ from ui.web.components.widgets import (
     text_link,
 )
 from ui.web.pages.inbox.card import QuestionCard
-from ui.web.pages.shared.to_mark import ToMark, find_to_mark
+from ui.web.pages.shared.to_mark import ToMark, find_unmarked
 from ui.web.permission import is_permitted
 from ui.web.routing import serve_page
 
@@ -121,7 +121,7 @@ class Questions:
 
     async def find_to_mark(self) -> None:
         """Show the experiments with answers that the caller has not marked."""
-        to_mark = await find_to_mark(self._backend())
+        to_mark = await find_unmarked(self._backend())
         if not self._list.is_deleted:
             self._to_mark.show(to_mark)
             self._none.set_visibility(not to_mark)

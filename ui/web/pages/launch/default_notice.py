@@ -14,12 +14,12 @@ from ui.web.permission import is_permitted
 
 
 async def find_default(backend: Backend, pattern: str) -> LaunchDefault | None:
-    """Return the variant that is the default of a pattern; None without one, or if it cannot be read."""
+    """Return the variant that launch forms of a pattern start from; None if there is none to be read."""
     try:
         defaults = await backend().experiments.defaults()
     except EngineError:
         return None
-    return next((item for item in defaults if item.pattern == pattern), None)
+    return next((item for item in defaults if item.pattern == pattern and not item.version), None)
 
 
 class DefaultNotice:

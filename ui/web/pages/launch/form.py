@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from statistics import median
 from typing import Any
@@ -246,7 +246,7 @@ class LaunchForm:
 
     def _fill_from_run(self, info: RunInfo, *, named: bool = False) -> None:
         """Fill in everything an earlier run was started with; its title and tags only if `named`."""
-        self._fields.set_launch(Launch.of(info) if named else replace(Launch.of(info), title='', tags=()))
+        self._fields.set_run(info, named=named)
         self._debugging.fill(info.options)
         self._check_filled(Launch.of(info).stubs)
 
@@ -308,6 +308,8 @@ class LaunchForm:
     def _save_draft(self, draft: dict[str, Any] | None) -> None:
         drafts = dict(app.storage.user.get(self._draft_key, {}))
         drafts.pop(self._pattern.name, None)
+        if draft is not None and len(json.dumps(draft)) > DRAFT_LIMIT:
+            draft = {**draft, 'files': []}
         if draft is not None and len(json.dumps(draft)) <= DRAFT_LIMIT:
             drafts[self._pattern.name] = draft
         app.storage.user[self._draft_key] = drafts

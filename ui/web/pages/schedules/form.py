@@ -62,15 +62,24 @@ class ScheduleEditor:
         schedule: Schedule | None,
         reader: str,
         experiments: Sequence[Experiment] = (),
+        chosen: Experiment | None = None,
     ) -> None:
-        """Draw it for a reader in a time zone, '' if that is not known; it offers these experiments."""
+        """Draw it.
+
+        Args:
+            backend: the way to the conductor.
+            schedule: what is edited; None for a new one.
+            reader: the time zone of the person; '' if it is not known.
+            experiments: those that are offered, the newest first; of a name, the newest.
+            chosen: the experiment that a new schedule starts.
+        """
         self._backend, self._schedule, self._reader = backend, schedule, reader
         spec = schedule.spec if schedule else None
         self._name = Form(NameField, on_change=lambda: None)
         with Box('timing', 'section', aria_label='When'):
             self._timing = Form(timing_model(spec, reader), on_change=self._show_next)
             self._next = Box('next-times', role='status')
-        scheduled = schedule.experiment if schedule else None
+        scheduled = schedule.experiment if schedule else chosen
         self._experiments = {item.name: item for item in reversed(experiments)}
         self._experiments |= {scheduled.name: scheduled} if scheduled else {}
         with Box('ghost') as choice:
@@ -82,6 +91,8 @@ class ScheduleEditor:
         self._starts.set_values({'experiment': scheduled.name if scheduled else RUN})
         self._show_launch()
         self._policy = Form(PolicyFields, on_change=lambda: None)
+        if chosen:
+            self._name.set_values({'name': chosen.name})
         if schedule:
             policy = schedule.policy
             self._name.set_values({'name': schedule.name})

@@ -6,6 +6,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 from nicegui import ui
@@ -16,14 +17,15 @@ from ui.app.backend import Backend
 from ui.app.services.operations import ScheduleOperations, TriggerOperations
 from ui.app.services.schedules import Schedule, Tick, Trigger
 from ui.formatting.values import ago, as_sentence, exact
-from ui.web.components.dialogs import confirm
+from ui.web.components.dialogs import confirm, notify_errors
 from ui.web.components.theme import frame, page_head
 from ui.web.components.widgets import Box, Text, text_link
 from ui.web.pages.schedules.form import ScheduleEditor
 from ui.web.pages.schedules.timing import due_words, timing_words
 from ui.web.pages.schedules.trigger_form import TriggerEditor
 from ui.web.pages.shared.resource_list import Action, ResourceList
-from ui.web.routing import serve_page
+from ui.web.permission import is_permitted
+from ui.web.routing import serve_page, show_address
 
 POLL_SECONDS = 2.0
 SHOWN_TICKS = 5
@@ -43,10 +45,10 @@ TICKS = {
 
 
 def register(backend: Backend) -> None:
-    """Serve the page."""
+    """Serve the page; `?experiment=` opens the form of a schedule of that experiment."""
 
     @serve_page('/schedules', 'Schedules')
-    async def show() -> None:
+    async def show(experiment: str = '') -> None:
         with frame(here='/runs'):
             summary = (
                 'Start runs and experiments automatically: on a schedule, by webhook, or when a file arrives.'
@@ -57,7 +59,8 @@ def register(backend: Backend) -> None:
         for list_ in lists:
             await list_.refresh()
             ui.timer(POLL_SECONDS, list_.refresh, immediate=False)
-        ui.timer(0.0, schedules.find_reader, once=True)
+        begin = partial(schedules.add_for, experiment) if experiment else schedules.find_reader
+        ui.timer(0.0, begin, once=True)
 
 
 class StarterList(ResourceList[T]):
@@ -68,6 +71,10 @@ class StarterList(ResourceList[T]):
     @abstractmethod
     def describe(self, item: T) -> None:
         """Draw when it starts runs."""
+
+    def problem(self, item: T) -> str:
+        """Return why it could start nothing now, which is shown already; '' if it could."""
+        return ''
 
     def starts(self, item: T) -> str:
         """Return what it starts, in words."""
@@ -102,7 +109,7 @@ class StarterList(ResourceList[T]):
                     )
                 else:
                     Text('span', when, f'pill {kind}', title=title)
-        if details and details[0].reason:
+        if details and details[0].reason and details[0].reason != self.problem(item):
             Text('span', as_sentence(details[0].reason), 'muted small')
 
     @override
@@ -122,6 +129,8 @@ class ScheduleList(StarterList[Schedule]):
 
     _experiments: Sequence[Experiment] = ()
     """What can be scheduled in place of a run, when the dialog was last opened."""
+    _chosen: Experiment | None = None
+    """The experiment that a new schedule starts."""
     _reader = ''
     """The reader's time zone; '' until their browser has said it."""
 
@@ -134,6 +143,14 @@ class ScheduleList(StarterList[Schedule]):
             self._place.clear_if_changed(self._reader)
             await self.refresh()
 
+    async def add_for(self, experiment: str) -> None:
+        """Open the form of a new schedule that starts an experiment again."""
+        show_address('/schedules')  # Loaded again, it is not opened again.
+        self._chosen = await notify_errors(self.backend().experiments.get(experiment))
+        if self._chosen and is_permitted('schedules.add'):
+            await self.edit(None)
+        self._chosen = None
+
     @override
     async def edit(self, item: Schedule | None) -> None:
         await self.find_reader()
@@ -143,11 +160,16 @@ class ScheduleList(StarterList[Schedule]):
 
     @override
     def draw_editor(self, item: Schedule | None) -> ScheduleEditor:
-        return ScheduleEditor(self.backend, item, self._reader, self._experiments)
+        chosen = None if item else self._chosen
+        return ScheduleEditor(self.backend, item, self._reader, self._experiments, chosen)
 
     @override
     def starts(self, item: Schedule) -> str:
         return f'Experiment: {item.experiment.name}' if item.experiment else super().starts(item)
+
+    @override
+    def problem(self, item: Schedule) -> str:
+        return item.problem
 
     @override
     def make(self, values: dict[str, Any]) -> Schedule:
@@ -163,6 +185,10 @@ class ScheduleList(StarterList[Schedule]):
         Text('span', timing_words(item.spec), 'muted small')
         if item.note:
             Text('span', item.note, 'muted small')
+        if item.problem:
+            with Box('chips', 'span'):
+                Text('span', 'Cannot start', 'pill failed')
+                Text('span', as_sentence(item.problem), 'small')
         now = self.backend().clock.now()
         for here, there in due_words(item.next_times[:1], item.spec.time_zone, self._reader, now):
             Text('span', ' · '.join(filter(None, [f'Next: {here}', there])), 'small num')

@@ -19,6 +19,7 @@ from ui.web.components.theme import button
 from ui.web.components.widgets import Box, NativeSelect, Text, set_attributes
 from ui.web.pages.schedules.form import NameField
 from ui.web.pages.shared.launching.launch_choice import LaunchChoice
+from ui.web.pages.shared.launching.launch_fields import FOR_TRIALS
 
 WHOLE = 'All of it'
 FILE_FIELDS = {
@@ -150,7 +151,7 @@ class TriggerEditor:
             backend,
             trigger.action if trigger else None,
             on_pattern=self._offer,
-            without=lambda: self._mapping.mapping,
+            without=lambda: FOR_TRIALS | self._mapping.mapping.keys(),
         )
         with self._launch.head:
             mapping = trigger.mapping if trigger else {}

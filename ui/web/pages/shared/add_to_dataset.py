@@ -12,7 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from engine import Conductor, EngineError
 from engine.operations.experiments import Case, UnknownDataset, case_of
-from engine.records import RunInfo
+from engine.records import FileContent, RunInfo
+from engine.workspace import read_given_files
 from ui.formatting.experiments.expectations import expectation_text, read_expectation
 from ui.formatting.values import count
 from ui.web.components.dialogs import await_answer, dialog_frame, draw_dialog_actions, notify_errors
@@ -33,6 +34,9 @@ async def add_to_dataset(conductor: Conductor, infos: Sequence[RunInfo]) -> None
     if names is None:
         return
     answers = [await _answer(conductor, info) for info in infos]
+    files = await notify_errors(_files(conductor, infos))
+    if files is None:
+        return
     is_single = len(infos) == 1
     title = 'Add to dataset' if is_single else f'Add {count(len(infos), "run")} to a dataset'
     with dialog_frame(title, 'wide') as dialog:
@@ -49,9 +53,9 @@ async def add_to_dataset(conductor: Conductor, infos: Sequence[RunInfo]) -> None
                 return
             given = fields.model_dump()
             cases = []
-            for info, answer in zip(infos, answers, strict=True):
+            for info, answer, own in zip(infos, answers, files, strict=True):
                 expected = read_expectation(given['expectation'], answer) if is_single else answer
-                case = case_of(info, answer, expected)
+                case = case_of(info, answer, expected, own)
                 case = replace(case, expectation=expected, tags=tuple(given['tags']), split=given['split'])
                 cases.append(case)
             if await notify_errors(_add(conductor, given['dataset'], cases)):
@@ -95,6 +99,11 @@ async def _answer(conductor: Conductor, info: RunInfo) -> Any:
     except EngineError:
         return None
     return view.memory.get(shape.answer) if shape.answer else None
+
+
+async def _files(conductor: Conductor, infos: Sequence[RunInfo]) -> list[dict[str, FileContent]]:
+    """Return the files that each run was started with. Raises `WorkspaceError` if they are not kept."""
+    return [await read_given_files(conductor.workspaces, info) for info in infos]
 
 
 async def _add(conductor: Conductor, dataset: str, cases: Sequence[Case]) -> bool:

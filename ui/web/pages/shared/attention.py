@@ -9,15 +9,20 @@ from dataclasses import dataclass
 from nicegui import ui
 
 from engine import EngineError
+from engine.operations.experiments import Unmarked
 from engine.records import RunId, clip
 from ui.app.backend import Backend
 from ui.app.services.inbox import InboxItem, question_path
+from ui.formatting.values import count
 from ui.web.components.dialogs import notify_errors
 from ui.web.components.theme import button
 from ui.web.components.widgets import Box, Text, draw_changes, link, set_attributes, text_link
+from ui.web.pages.shared.to_mark import find_unmarked, mark_path
 
 POLL_SECONDS = 1.0
 """Polling interval in seconds, shared by all pages of a caller."""
+MARKING_SECONDS = 10.0
+"""Seconds between looks for answers to mark."""
 MAX_REQUESTS = 20
 MAX_ARGUMENTS = 120
 """Maximum characters shown of a call's arguments."""
@@ -49,10 +54,13 @@ class Attention:
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._last_refresh = 0.0
+        self._last_refresh = self._last_count = 0.0
+        self.unmarked: Sequence[Unmarked] = ()
+        """Experiments with answers to mark."""
         self.requests: Sequence[Request] = ()
         """The oldest ones, at most `MAX_REQUESTS`."""
         self.total = 0
+        """How many requests there are, and answers to mark."""
 
     async def refresh(self) -> None:
         """Refresh the requests, unless that was done less than half an interval ago."""
@@ -60,11 +68,14 @@ class Attention:
         if now - self._last_refresh < POLL_SECONDS / 2:
             return
         self._last_refresh = now
+        if now - self._last_count >= MARKING_SECONDS:
+            self._last_count = now
+            self.unmarked = await find_unmarked(self._backend())
         try:
             page = await self._backend.services.inbox.list()
         except EngineError:
             return  # the list of runs reports it
-        self.total = len(page.items)
+        self.total = len(page.items) + sum(item.left for item in self.unmarked)
         self.requests = [_to_request(item) for item in page.items[:MAX_REQUESTS]]
 
     async def answer(self, request: Request, name: str) -> None:
@@ -77,7 +88,7 @@ class Attention:
     def draw(self) -> None:
         """Draw the navigation's counter and the list that it opens."""
         with button('', icon='front_hand', kind='attention').classes(remove='icon') as opener:
-            words, count = Text('span', '', 'wide-only'), Text('span', '', 'narrow-only')
+            words, number = Text('span', '', 'wide-only'), Text('span', '', 'narrow-only')
             with (
                 ui.menu()
                 .classes('popover')
@@ -106,7 +117,7 @@ class Attention:
                 shown_total = self.total
                 opener.set_visibility(bool(shown_total))
                 words.show(f'Needs you ({shown_total})')
-                count.show(str(shown_total))
+                number.show(str(shown_total))
                 set_attributes(opener, aria_label=f'Needs you ({shown_total})')
                 ui.run_javascript(SHOW_COUNT_IN_TITLE % (shown_total, shown_total))
 
@@ -135,19 +146,33 @@ class RequestList:
 
     def __init__(self, attention: Attention, on_change: Callable[[int], None] = lambda count: None) -> None:
         self._attention, self._on_change = attention, on_change
-        self._shown: Sequence[Request] | None = None
-        self._drawn: dict[str, tuple[Request, ui.element]] = {}
+        self._shown: Sequence[Request | Unmarked] | None = None
+        self._drawn: dict[str, tuple[Request | Unmarked, ui.element]] = {}
         self._list = Box('requests', 'ul', data_redrawn=True)
 
     def show(self) -> None:
         """Redraw the requests that changed."""
-        if self._attention.requests == self._shown:
+        waiting: list[Request | Unmarked] = [*self._attention.requests, *self._attention.unmarked]
+        if waiting == self._shown:
             return
-        self._shown = list(self._attention.requests)
-        draw_changes(self._list, self._drawn, {request.id: request for request in self._shown}, self._draw)
+        self._shown = waiting
+        by_id = {item.id if isinstance(item, Request) else item.experiment: item for item in waiting}
+        draw_changes(self._list, self._drawn, by_id, self._draw)
         self._on_change(self._attention.total)
 
-    def _draw(self, request: Request) -> ui.element:
+    def _draw(self, item: Request | Unmarked) -> ui.element:
+        return self._draw_request(item) if isinstance(item, Request) else self._draw_unmarked(item)
+
+    @staticmethod
+    def _draw_unmarked(item: Unmarked) -> ui.element:
+        with Box('request', 'li', data_ask=item.experiment) as element:
+            with link(f'/experiments/{item.experiment}', 'request-summary'):
+                Text('b', f'Mark {count(item.left, "answer")}')
+                Text('span', item.name, 'muted', dir='auto')
+            text_link(mark_path(item.experiment), 'Mark', 'btn small')
+        return element
+
+    def _draw_request(self, request: Request) -> ui.element:
         with Box('request', 'li', data_ask=request.id) as element:
             with link(f'/runs/{request.run}', 'request-summary'):
                 Text('b', request.text)

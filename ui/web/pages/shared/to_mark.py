@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine import Conductor, EngineError
-from engine.operations.experiments import Experiment
-from ui.formatting.values import capitalize
+from engine.operations.experiments import Experiment, Unmarked
+from ui.formatting.values import capitalize, count
 from ui.web.components.widgets import Box, CachedElement, Text, text_link
 from ui.web.permission import is_permitted
-
-MAX_ASKED = 20
-"""Maximum number of experiments, the newest ones, that are looked at."""
 
 
 def has_people(experiment: Experiment) -> bool:
@@ -19,30 +16,38 @@ def has_people(experiment: Experiment) -> bool:
     return is_permitted('experiments.mark') and any(spec.kind == 'people' for spec in experiment.scorers)
 
 
-async def find_to_mark(conductor: Conductor) -> list[Experiment]:
-    """Return the experiments with answers that the caller has not marked; none if they cannot be read."""
+async def find_unmarked(conductor: Conductor) -> Sequence[Unmarked]:
+    """Return what the caller has left to mark; none if they may not, or if it cannot be read."""
+    if not is_permitted('experiments.mark'):
+        return ()
     try:
-        candidates = [item for item in await conductor.experiments.list() if has_people(item)][:MAX_ASKED]
-        return [item for item in candidates if await conductor.experiments.to_mark(item.id, 1)]
+        return await conductor.experiments.unmarked()
     except EngineError:
-        return []  # the pages of experiments say why
+        return ()  # the pages of experiments say why
+
+
+def mark_path(experiment: str) -> str:
+    """Return the path of the page on which answers of an experiment are marked."""
+    return f'/experiments/{experiment}/mark'
 
 
 class ToMark:
-    """Links to what is to be marked; nothing if there is none."""
+    """What is to be marked, by experiment, with links; nothing if there is none."""
 
     def __init__(self) -> None:
         """Draw it empty."""
         self._place = CachedElement('ghost', data_redrawn=True)
 
-    def show(self, experiments: Sequence[Experiment]) -> None:
+    def show(self, unmarked: Sequence[Unmarked]) -> None:
         """Show these experiments."""
-        if not self._place.clear_if_changed([item.id for item in experiments]) or not experiments:
+        if not self._place.clear_if_changed(tuple(unmarked)) or not unmarked:
             return
         with self._place, Box('card rows marks', 'ul', aria_label='Answers to mark'):
-            for item in experiments:
+            for item in unmarked:
                 with Box(tag='li'):
                     Text('b', capitalize(item.name), dir='auto')
-                    Text('span', 'Answers wait to be marked, without names of variants.', 'muted small')
+                    waits = 'waits' if item.left == 1 else 'wait'
+                    words = f'{count(item.left, "answer")} {waits} to be marked, without names of variants.'
+                    Text('span', words, 'muted small')
                     with Box('row-actions'):
-                        text_link(f'/experiments/{item.id}/mark', 'Mark answers', 'btn small')
+                        text_link(mark_path(item.experiment), 'Mark answers', 'btn small')

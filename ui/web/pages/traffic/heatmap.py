@@ -7,16 +7,11 @@ from collections.abc import Awaitable, Callable
 from nicegui import ui
 
 from engine.records import Shape
-from ui.formatting.diagram.folding import agent_paths, default_folds
-from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, svg
 from ui.formatting.diagram.traffic import Heat
 from ui.formatting.steps import duration
 from ui.formatting.values import percent
-from ui.web.components.diagram.collapse_menu import CollapseMenu
-from ui.web.components.diagram.save_menu import save_menu
-from ui.web.components.diagram.zoom_controls import zoom_buttons
-from ui.web.components.elements import Diagram
-from ui.web.components.theme import button, text_notice
+from ui.web.components.diagram.many_runs import ManyRunsChart
+from ui.web.components.theme import button
 from ui.web.components.widgets import Box, Text, set_attributes
 from ui.web.pages.traffic.heatmap_badges import MODES, Mode, heat_layer, scale_ends
 
@@ -27,11 +22,6 @@ SCALE_HELP: dict[Mode, str] = {
 }
 FORMATS: dict[Mode, Callable[[float], str]] = {'often': '{:.1f}×'.format, 'long': duration, 'fails': percent}
 """The format of values, by mode."""
-
-
-def _first(shape: Shape) -> frozenset[str]:
-    """Return the states folded at first: agents, which look alike inside, and those drawn too small."""
-    return default_folds(shape) | agent_paths(shape)
 
 
 class Heatmap:
@@ -46,18 +36,15 @@ class Heatmap:
         on_fold: Callable[[], Awaitable[None]],
     ) -> None:
         """Draw the panel, still empty; `on_pick` gets a drawn state or edge, `on_mode` the mode."""
-        self._on_pick, self._on_mode, self._on_fold = on_pick, on_mode, on_fold
+        self._on_mode = on_mode
         self.mode = mode
-        self._shape: Shape | None = None
-        self._folds: CollapseMenu | None = None
-        self._drawing: Diagram | None = None
         with Box('panel diagram-panel heat-panel', 'section') as self._panel:
             set_attributes(self._panel, aria_label='Diagram of many runs')
             with Box('panel-head'):
                 with Box('heat-modes', role='group', aria_label='Metric'):
                     self._modes = {key: self._draw_mode(key, text) for key, text in MODES.items()}
                 Box('grow', 'span')
-                self._tools = Box('heat-tools')
+                tools = Box('heat-tools')
             with Box('heat-scale') as self._legend:
                 self._scale_help = Text('p', SCALE_HELP[mode])
                 self._states = self._draw_scale('shade', 'State')
@@ -65,20 +52,17 @@ class Heatmap:
                 with Box('heat-key', 'span'):
                     Box('heat-swatch never', 'i')
                     Text('span', '0: never reached')
-            self._body = Box('heat-diagram')
+            body = Box('heat-diagram')
+        self._chart = ManyRunsChart('Traffic of', tools=tools, body=body, on_pick=on_pick, on_fold=on_fold)
 
     @property
     def folded(self) -> frozenset[str]:
         """The paths of the states drawn folded."""
-        return self._folds.folded if self._folds else frozenset()
+        return self._chart.folded
 
     async def draw(self, shape: Shape) -> None:
-        """Lay out the chart, if it has changed."""
-        if shape != self._shape:
-            self._shape = shape
-            self._draw_chart(shape)
-        if self._drawing is not None:
-            self._drawing.show(await svg(shape, folded=self.folded, wide=True))
+        """Lay out the chart."""
+        await self._chart.draw(shape)
 
     def show(self, heat: Heat, picked: str) -> None:
         """Overlay heat on the chart; `picked` is the selected state or edge, or ''."""
@@ -87,35 +71,8 @@ class Heatmap:
         self._states.show(f'0 to {FORMATS[self.mode](hottest)}' if hottest else 'none')
         self._edges.show(f'{"1× to " * (widest > 1)}{widest:,}×' if widest else 'none')
         set_attributes(self._legend, data_mode=self.mode)
-        if self._drawing is not None:
-            self._drawing.overlay('heat', heat_layer(heat, self.mode))
-            kind = 'edges' if '>' in picked else 'states'
-            self._drawing.overlay('picked', {kind: {picked: {'classes': 'picked'}}} if picked else {})  # type: ignore[misc]
-
-    def _draw_chart(self, shape: Shape) -> None:
-        self._body.clear()
-        self._tools.clear()
-        folds = self._folds = CollapseMenu(shape, self._on_fold, default=_first, storage_key='folded_traffic')
-        with self._tools:
-            folds.draw()
-            zoom_buttons(lambda: self._drawing)
-            save_menu(lambda: self._shape, lambda: self.folded)
-        with self._body:
-            if not has_graphviz():
-                text_notice('info', 'account_tree', GRAPHVIZ_MISSING)
-            self._drawing = Diagram(
-                '',
-                title=shape.title,
-                label=f'Traffic of {shape.title}',
-                states=[state.path for state in shape.states],
-                on_pick=self._on_pick,
-                on_fold=folds.toggle,
-            )
-            self._drawing.on_edge(self._on_edge)
-
-    def _on_edge(self, edge: str, how: str) -> None:
-        if how == 'press' and edge:
-            self._on_pick(edge)
+        self._chart.overlay('heat', heat_layer(heat, self.mode))
+        self._chart.pick(picked)
 
     def _draw_mode(self, key: Mode, text: str) -> ui.element:
         mode_button = button(text, kind='small', aria_pressed=str(key == self.mode).lower())

@@ -28,7 +28,7 @@ TURN = [('user', 'text', ASKED), *CALLED, ('assistant', 'text', ANSWERED)]
 
 async def import_text(conductor: Conductor, text: str) -> RunInfo:
     [imported] = await conductor.import_bundle(io.BytesIO(text.encode()))
-    return await conductor.info(imported.run)
+    return await conductor.info(imported.id)
 
 
 async def said(conductor: Conductor, info: RunInfo) -> list[tuple[str, str, str]]:

@@ -85,14 +85,14 @@ def request_of(*spans: Any) -> dict[str, Any]:
 
 async def import_spans(conductor: Conductor, *spans: Any) -> RunId:
     [imported] = await conductor.import_bundle(io.BytesIO(json.dumps(request_of(*spans)).encode()))
-    return imported.run
+    return imported.id
 
 
 async def import_recording(conductor: Conductor, name: str) -> RunInfo:
     with (FOLDER / f'{name}.json').open('rb') as file:
         [imported] = await conductor.import_bundle(file)
     assert imported.outcome == 'new' and not imported.closed
-    return await conductor.info(imported.run)
+    return await conductor.info(imported.id)
 
 
 async def actives(conductor: Conductor, run: RunId) -> list[str]:
@@ -201,12 +201,12 @@ async def test_an_imported_trace_is_audited_compared_exported_and_recognized(
     assert info.created <= steps[0].time and steps[-1].time == info.updated
     with (FOLDER / f'{name}.json').open('rb') as file:
         [imported] = await conductor.import_bundle(file)
-    assert (imported.run, imported.outcome) == (info.id, 'known')
+    assert (imported.id, imported.outcome) == (info.id, 'known')
     bundle = b''.join([piece async for piece in conductor.export_bundle([info.id])])
     async with LocalConductor(workspaces=tmp_path / 'there') as other:
         [copied] = await other.import_bundle(io.BytesIO(bundle))
-        assert copied.outcome == 'new' and await other.transitions(copied.run) == steps
-        assert await other.audit(copied.run) == info.seq
+        assert copied.outcome == 'new' and await other.transitions(copied.id) == steps
+        assert await other.audit(copied.id) == info.seq
 
 
 async def test_an_altered_history_does_not_pass_the_audit(memory_conductor: Conductor) -> None:
@@ -374,7 +374,7 @@ async def test_files_written_by_collectors_are_read(memory_conductor: Conductor)
         'new',
         'new',
     ]  # nothing of generative AI is in the last
-    assert (await memory_conductor.view(imported_again[0].run)).memory['answer'] == 'Hello'
+    assert (await memory_conductor.view(imported_again[0].id)).memory['answer'] == 'Hello'
     snake = json.dumps(first).replace('resourceSpans', 'resource_spans').replace('scopeSpans', 'scope_spans')
     [imported] = await memory_conductor.import_bundle(
         io.BytesIO(snake.replace('traceId', 'trace_id').encode())

@@ -83,7 +83,7 @@ def test_a_bundle_is_imported_elsewhere(hemicycle: Hemicycle, tmp_path: Path) ->
     data = json.loads(result.stdout)
     assert data['outcome'] == 'new'
     assert 'exists already' in other('runs', 'import', str(bundle)).stdout
-    copy = json.loads(other('show', data['run'], '--json').stdout)
+    copy = json.loads(other('show', data['id'], '--json').stdout)
     assert copy['transitions'] == json.loads(hemicycle('show', 'last', '--json').stdout)['transitions']
 
 

@@ -28,17 +28,17 @@ def test_traces_are_imported_shown_audited_compared_and_exported(
     assert (first['outcome'], second['outcome'], first['unfinished']) == ('new', 'new', False)
     assert (
         'known' not in result.stdout
-        and first['run'] in hemicycle('runs', 'import', str(FOLDER / 'openai_agents.json')).stdout
+        and first['id'] in hemicycle('runs', 'import', str(FOLDER / 'openai_agents.json')).stdout
     )
     listed = hemicycle('runs', 'list', '--tag', 'imported trace', '--json').stdout.splitlines()
-    assert {json.loads(line)['id'] for line in listed} == {first['run'], second['run']}
-    assert 'Refund clerk' in hemicycle('show', first['run'], '--at', '5').stdout
-    assert '10 steps' in hemicycle('runs', 'audit', first['run']).stdout
-    assert hemicycle('runs', 'compare', first['run'], second['run']).exit_code == 1  # they differ
-    text = hemicycle('runs', 'export', first['run'], '--markdown', '-o', '-').stdout
+    assert {json.loads(line)['id'] for line in listed} == {first['id'], second['id']}
+    assert 'Refund clerk' in hemicycle('show', first['id'], '--at', '5').stdout
+    assert '10 steps' in hemicycle('runs', 'audit', first['id']).stdout
+    assert hemicycle('runs', 'compare', first['id'], second['id']).exit_code == 1  # they differ
+    text = hemicycle('runs', 'export', first['id'], '--markdown', '-o', '-').stdout
     assert 'Your order A17 was lost by the carrier' in text
-    assert hemicycle('runs', 'export', first['run'], '-o', str(tmp_path / 'desk.html')).exit_code == 0
-    forked = hemicycle('fork', 'start', first['run'], '--at', '3')
+    assert hemicycle('runs', 'export', first['id'], '-o', str(tmp_path / 'desk.html')).exit_code == 0
+    forked = hemicycle('fork', 'start', first['id'], '--at', '3')
     assert forked.exit_code == 2 and 'imported from a trace' in forked.stderr
 
 

@@ -26,6 +26,8 @@ def test_a_schedule_is_added_and_changed_in_part(hemicycle: Hemicycle) -> None:
     assert (changed['spec']['cron'], changed['spec']['intervals'][0]['every']) == ([], 900)
     assert changed['action']['parameters'] == {'task': 'News?', 'max_iterations': '1'}
     assert changed['action']['tags'] == []
+    changed = only(invoke(hemicycle, *change, '--file', f'{__file__}=test.py'))
+    assert [*changed['action']['files']] == ['test.py']
     changed = only(invoke(hemicycle, *change, '--name', 'often', '--pause-on-failure', '--note', 'a trial'))
     assert (changed['name'], changed['note'], changed['policy']['pause_on_failure']) == (
         'often',

@@ -118,7 +118,7 @@ async def test_an_exported_trace_can_be_imported_again(pattern: str, parameters:
         await run.result()
         spans = await spans_of(conductor, run.id, contents=True)
         [imported] = await conductor.import_bundle(as_file(spans))
-        before, after = await run.info(), await conductor.info(imported.run)
+        before, after = await run.info(), await conductor.info(imported.id)
         assert after.id != before.id and after.pattern == f'trace:{pattern}'
         assert (after.title, after.status, after.simulated) == (before.title, before.status, True)
         assert after.usage == before.usage and after.created == pytest.approx(before.created)

@@ -184,7 +184,7 @@ async def test_a_run_followed_live_has_the_lanes_of_one_read_anew_and_of_one_imp
             for index in (
                 follower.index,
                 await read_index(conductor, run),
-                await read_index(other, imported[0].run),
+                await read_index(other, imported[0].id),
             )
         ]
     assert followed['blocks'] and followed['flags'] and not followed['open']

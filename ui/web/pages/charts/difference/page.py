@@ -18,7 +18,7 @@ from ui.web.components.theme import empty_state, frame, page_head, text_notice
 from ui.web.components.widgets import Box, NativeSelect, label
 from ui.web.pages.charts.checking import check_chart
 from ui.web.pages.charts.difference.side import side_of
-from ui.web.pages.charts.difference.view import DifferenceView
+from ui.web.pages.charts.difference.view import DifferenceView, compare_sides
 from ui.web.pages.shared import errors
 from ui.web.routing import chart_path, difference_path, serve_page
 
@@ -98,4 +98,4 @@ async def _draw(backend: Backend, name: str, pair: Pair) -> None:
             text_notice('fail', 'error', f'{title} cannot be drawn: {checked.problems[0]["text"]}')
             return
         sides.append(side)
-    await DifferenceView(*sides).draw()
+    await DifferenceView(await asyncio.to_thread(compare_sides, *sides)).draw()

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from engine.charts.difference import EdgeDifference, StateDifference, compare_shapes
+from engine.charts.difference import EdgeDifference, ShapeDifference, StateDifference, compare_shapes
 from engine.records import EdgeShape, Shape
 from ui.formatting.diagram.difference import MARKS, difference_layer, union_shape
 from ui.formatting.diagram.difference_words import DifferenceLine, change_count, difference_lines
 from ui.formatting.diagram.overlays import Decoration
-from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, svg
+from ui.formatting.diagram.rendering import svg
 from ui.formatting.files import diff_rows
 from ui.formatting.values import count
 from ui.web.components.diagram.collapse_menu import CollapseMenu
+from ui.web.components.diagram.missing import notice_without_graphviz
 from ui.web.components.diagram.zoom_controls import zoom_buttons
 from ui.web.components.elements import Code, Diagram
-from ui.web.components.theme import empty_state, text_notice
+from ui.web.components.theme import empty_state
 from ui.web.components.widgets import Box, Text, set_attributes
 
 LEGEND = (('added', 'Added'), ('removed', 'Removed'), ('changed', 'Changed'))
@@ -38,15 +40,42 @@ class Side:
     find_edge: Callable[[EdgeShape], int]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """Two sides and what differs."""
+
+    old: Side
+    new: Side
+    difference: ShapeDifference
+    shape: Shape
+    """Both charts as one."""
+    lines: Sequence[DifferenceLine]
+    diff: Sequence[str]
+    """The texts as a unified diff; empty if they are the same."""
+
+
+def compare_sides(old: Side, new: Side) -> Compared:
+    """Return what differs. Takes up to a second for hundreds of states: call it in a thread."""
+    difference = compare_shapes(old.shape, new.shape)
+    texts = old.text.splitlines(), new.text.splitlines()
+    return Compared(
+        old=old,
+        new=new,
+        difference=difference,
+        shape=union_shape(difference),
+        lines=difference_lines(difference),
+        diff=[*difflib.unified_diff(*texts, old.title, new.title, n=MAX_CONTEXT, lineterm='')],
+    )
+
+
 class DifferenceView:
     """The differences as a list; a click shows one of them on the diagram and in the texts."""
 
-    def __init__(self, old: Side, new: Side) -> None:
+    def __init__(self, compared: Compared) -> None:
         """Draw everything but the diagram, which `draw` lays out."""
-        self._old, self._new = old, new
-        self._difference = compare_shapes(old.shape, new.shape)
-        self._shape = union_shape(self._difference)
-        self._lines = difference_lines(self._difference)
+        self._compared = compared
+        self._old, self._new, self._difference = compared.old, compared.new, compared.difference
+        self._shape, self._lines = compared.shape, compared.lines
         self._rows: list[Box] = []
         self._folds = CollapseMenu(self._shape, self.draw)
         with Box('chart-difference'):
@@ -65,8 +94,7 @@ class DifferenceView:
                 Box('grow', 'span')
                 self._folds.draw()
                 zoom_buttons(lambda: self._diagram)
-            if not has_graphviz():
-                text_notice('info', 'account_tree', GRAPHVIZ_MISSING)
+            notice_without_graphviz()
             with Box('panel-body flat'):
                 self._diagram = Diagram(
                     '',
@@ -107,16 +135,7 @@ class DifferenceView:
         return self._old.text != self._new.text
 
     def _draw_texts(self) -> None:
-        diff = list(
-            difflib.unified_diff(
-                self._old.text.splitlines(),
-                self._new.text.splitlines(),
-                self._old.title,
-                self._new.title,
-                n=MAX_CONTEXT,
-                lineterm='',
-            )
-        )
+        diff = self._compared.diff
         added = sum(line.startswith('+') for line in diff[2:])
         removed = sum(line.startswith('-') for line in diff[2:])
         with Box('panel difference-texts', 'section', aria_labelledby='texts'):
@@ -137,7 +156,8 @@ class DifferenceView:
     async def draw(self) -> None:
         """Lay out the diagram, and mark what differs."""
         self._diagram.show(await svg(self._shape, folded=self._folds.folded))
-        self._diagram.overlay('differences', difference_layer(self._difference, self._folds.folded))
+        layer = await asyncio.to_thread(difference_layer, self._difference, self._folds.folded)
+        self._diagram.overlay('differences', layer)
 
     def _pick_state(self, path: str) -> None:
         line = next((line for line in self._lines if path in line.states), None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from textwrap import shorten
 from typing import Any, Literal
 
 from nicegui import ui
@@ -24,6 +25,7 @@ from engine.charts.edits import (
     edit_chart,
 )
 from engine.records import EdgeShape, StatePath
+from ui.formatting.diagram.difference_words import when_words
 from ui.formatting.diagram.overlays import visible_edge
 from ui.formatting.steps import edge_name, edge_text, path_text
 from ui.web.components.dialogs import ask_event
@@ -33,6 +35,8 @@ from ui.web.pages.charts.editor.text import ChartText
 
 MAX_EDGES = 6
 """Maximum number of edges behind one line of the diagram that get their own entries."""
+MAX_WHEN = 48
+"""Maximum number of characters that say which of several edges an entry is about."""
 KINDS = {'plain': 'Goes on at once', 'waits': 'Waits for a person', 'final': 'Ends what it is in'}
 NAME: Any = Field(min_length=1, max_length=60, title='Name')
 GUARDS: Any = 'Names of guards or expressions, such as memory.round >= 3'
@@ -85,8 +89,8 @@ class Changes:
 
     def _edge_entries(self, edges: list[EdgeShape]) -> Iterator[MenuEntry]:
         for edge in edges[:MAX_EDGES]:
-            which = f' ({edge.trigger.replace("_", " ")})' if len(edges) > 1 else ''
-            yield MenuEntry('rule', f'Change guard…{which}', partial(self._change_guard, edge))
+            which = f' ({shorten(when_words(edge), MAX_WHEN, placeholder="…")})' if len(edges) > 1 else ''
+            yield MenuEntry('rule', f'Change…{which}', partial(self._change_edge, edge))
             for guard in (*edge.conditions, *edge.unless):
                 if guard in self._checked().places.guards:
                     yield MenuEntry('edit', f'Rename {guard}…', partial(self._rename, 'guard', guard))
@@ -201,7 +205,6 @@ class Changes:
     async def _add_edge(self, source: str = '') -> None:
         states = {path: path_text(path) for path in self._states()}
         first = source or next(iter(states), '')
-        events = ['done', 'failed', 'expired', 'always', *self._checked().places.inputs]
 
         async def add(values: dict[str, Any]) -> None:
             await self.apply(AddEdge(**values))
@@ -211,7 +214,9 @@ class Changes:
             __doc__='A transition: what leads from one state to another.',
             trigger=(
                 str,
-                Field('done', min_length=1, title='Event', json_schema_extra=_extra(suggestions=events)),
+                Field(
+                    'done', min_length=1, title='Event', json_schema_extra=_extra(suggestions=self._events())
+                ),
             ),
             source=(_choice(states), Field(first, title='From', json_schema_extra=_extra(labels=states))),
             dest=(_choice(states), Field(first, title='To', json_schema_extra=_extra(labels=states))),
@@ -248,26 +253,45 @@ class Changes:
         )
         await ask_event('time limit', model, limit)
 
-    async def _change_guard(self, edge: EdgeShape) -> None:
+    async def _change_edge(self, edge: EdgeShape) -> None:
+        dests = {edge.dest: path_text(edge.dest) or 'Nowhere: the state stays'}
+        dests |= {path: path_text(path) for path in self._states()}
+        now = {
+            'trigger': edge.trigger, 'dest': edge.dest, 'conditions': [*edge.conditions],
+            'unless': [*edge.unless],
+        }  # fmt: skip
+
         async def change(values: dict[str, Any]) -> None:
+            new = {name: value if value != now[name] else None for name, value in values.items()}
             await self.apply(
                 ChangeEdge(
                     trigger=edge.trigger,
                     source=edge.source,
                     dest=edge.dest,
                     number=self._number(edge),
-                    conditions=tuple(values['conditions']),
-                    unless=tuple(values['unless']),
+                    new_trigger=new['trigger'],
+                    new_dest=new['dest'],
+                    conditions=new['conditions'],
+                    unless=new['unless'],
                 )
             )
 
         model = create_model(
-            'Guard',
-            __doc__=f'When {edge_text(edge_name(edge))} is taken on {edge.trigger.replace("_", " ")}.',
-            conditions=(list[str], Field(list(edge.conditions), title='Only if', description=GUARDS)),
-            unless=(list[str], Field(list(edge.unless), title='Unless', description=GUARDS)),
-        )
-        await ask_event('change guard', model, change)
+            'Transition',
+            __doc__=f'What leads out of {path_text(edge.source)}. If it has several sources, all change.',
+            trigger=(
+                str,
+                Field(edge.trigger, min_length=1, title='Event',
+                      json_schema_extra=_extra(suggestions=self._events())),
+            ),
+            dest=(_choice(dests), Field(edge.dest, title='To', json_schema_extra=_extra(labels=dests))),
+            conditions=(list[str], Field(now['conditions'], title='Only if', description=GUARDS)),
+            unless=(list[str], Field(now['unless'], title='Unless', description=GUARDS)),
+        )  # fmt: skip
+        await ask_event('change transition', model, change)
+
+    def _events(self) -> list[str]:
+        return ['done', 'failed', 'expired', 'always', *self._checked().places.inputs]
 
     async def apply(self, edit: Edit) -> None:
         """Change the text. Raises `InvalidInput`: why that is not possible, by field."""

@@ -9,13 +9,12 @@ from typing import Any
 from engine.records import Shape
 from ui.formatting.diagram.folding import fold_levels
 from ui.formatting.diagram.overlays import Layer
-from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz
 from ui.web.components.diagram.fitting import Room, fit
 from ui.web.components.diagram.legend import legend
+from ui.web.components.diagram.missing import notice_without_graphviz
 from ui.web.components.diagram.save_menu import save_menu
 from ui.web.components.diagram.zoom_controls import zoom_buttons
 from ui.web.components.elements import Diagram
-from ui.web.components.theme import text_notice
 from ui.web.components.widgets import Box, Text, set_class
 
 ROOM: Room = (640, 480)
@@ -48,8 +47,7 @@ class ChartPanel:
                 save_menu(lambda: self.shape, lambda: self.folded)
                 legend()
             with Box('panel-body flat'):
-                if not has_graphviz():
-                    text_notice('wait', 'account_tree', GRAPHVIZ_MISSING)
+                notice_without_graphviz()
                 self._diagram = Diagram('', title=title, on_pick=on_state, on_context=on_menu)
                 self._diagram.on_edge(lambda name, how: on_edge(name) if how == 'press' else None)
                 self._diagram.on_resize(self._on_resize)

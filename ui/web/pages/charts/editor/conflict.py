@@ -13,7 +13,7 @@ from ui.web.components.theme import button
 from ui.web.components.widgets import Box, Text
 from ui.web.pages.charts.checking import check_chart
 from ui.web.pages.charts.difference.side import side_of
-from ui.web.pages.charts.difference.view import DifferenceView
+from ui.web.pages.charts.difference.view import DifferenceView, compare_sides
 
 
 class Choice(Enum):
@@ -28,11 +28,12 @@ async def ask_conflict(theirs: ChartText, mine: str) -> Choice | None:
     who = theirs.saved.author if theirs.saved and theirs.saved.author else 'Somebody'
     what = f'version {theirs.saved.number}' if theirs.saved else 'the file'
     checked = [await asyncio.to_thread(check_chart, text, theirs.name) for text in (theirs.text, mine)]
-    sides = side_of(what.capitalize(), checked[0]), side_of('Yours', checked[1])
+    first, second = side_of(what.capitalize(), checked[0]), side_of('Yours', checked[1])
+    compared = await asyncio.to_thread(compare_sides, first, second) if first and second else None
     with dialog_frame(f'{who} saved {what} meanwhile', 'rehearsal') as dialog:
         Text('p', 'Nothing is lost: whatever you choose, both stay among the versions or in the editor.')
-        if sides[0] and sides[1]:
-            view = DifferenceView(sides[0], sides[1])
+        if compared:
+            view = DifferenceView(compared)
             ui.timer(0, view.draw, once=True)
         with Box('dialog-actions'):
             button('Go on editing', autofocus='').on('click', lambda: dialog.submit(None))

@@ -9,10 +9,10 @@ from nicegui import ui
 
 from engine import EngineError, InvalidInput
 from engine.charts.library import ChartVersion
-from engine.errors import EntryChanged
+from engine.errors import EntryChanged, UnknownPattern
 from ui.app.backend import Backend
 from ui.formatting.values import ago
-from ui.web.components.dialogs import notify_error, notify_errors
+from ui.web.components.dialogs import confirm, notify_error, notify_errors
 from ui.web.components.theme import button, text_notice
 from ui.web.components.widgets import Box, Text, set_attributes, text_input, text_link
 from ui.web.pages.charts.checking import problems_of
@@ -20,7 +20,7 @@ from ui.web.pages.charts.editor.conflict import Choice, ask_conflict
 from ui.web.pages.charts.editor.opening import Opened
 from ui.web.pages.charts.editor.versions import show_versions
 from ui.web.pages.charts.editor.view import EditorView
-from ui.web.routing import AUTHOR, chart_path, launch_path, show_address, simulator_path
+from ui.web.routing import AUTHOR, chart_path, launch_path, show_address, show_title, simulator_path
 
 
 class EditorHead:
@@ -58,9 +58,8 @@ class EditorHead:
         version = opened.base if opened.is_earlier else ''
         simulate = button('Simulate', icon='skip_next')
         simulate.on('click', partial(self._go, simulator_path(self._name, version)))
-        if AUTHOR in self._backend().catalog.patterns and (opened.base or opened.is_python) and not version:
-            change = button('Describe a change', icon='auto_awesome', requires='start')
-            change.on('click', partial(self._go, launch_path(AUTHOR, base=self._name)))
+        self._change = button('Describe a change', icon='auto_awesome', requires='start')
+        self._change.on('click', partial(self._go, launch_path(AUTHOR, base=self._name)))
         run = button('Run', icon='play_arrow', requires='start')
         run.on('click', partial(self._go, launch_path(self._name, version=version)))
         if not opened.readonly:
@@ -100,6 +99,8 @@ class EditorHead:
 
     def _show_version(self, version: ChartVersion | None) -> None:
         self._versions.set_visibility(not (self._is_new or self._opened.is_python))
+        has_author = AUTHOR in self._backend().catalog.patterns
+        self._change.set_visibility(has_author and not (self._is_new or self._opened.is_earlier))
         self._version.set_visibility(version is not None)
         if version is not None:
             self._version.show(f'Version {version.number}')
@@ -143,13 +144,20 @@ class EditorHead:
             show_address(chart_path(self._name))
         if view.checked.text == text and view.checked.pattern:
             self._title.show(view.checked.pattern.title)
+            show_title(view.checked.pattern.title)
         self._show_version(version)
         self.show_changes()
 
     async def _settle(self, view: EditorView) -> bool:
         """Ask what to do with a text that somebody else has changed meanwhile."""
-        theirs = await notify_errors(self._backend().charts.get(self._name))
-        if theirs is None:
+        try:
+            theirs = await self._backend().charts.get(self._name)
+        except UnknownPattern:
+            text = 'Its earlier versions are kept. Saving brings it back, with this text.'
+            again = await confirm('It was removed meanwhile', text, yes='Save', no='Go on editing')
+            return again and await self._save(view, '')
+        except EngineError as error:
+            notify_error(error)
             return False
         match await ask_conflict(theirs, view.text.text):
             case Choice.OVERWRITE:

@@ -18,6 +18,7 @@ KEYS: Keys = (
     ('Ctrl Z', 'Undo; with Shift, redo'),
     ('Ctrl Space', 'What may come here'),
     ('Ctrl F', 'Search in the text'),
+    ('Esc Tab', 'Leave the text, where Tab alone indents'),
     ('Menu Shift F10', 'In the diagram: change a state or a transition'),
     ('. ,', 'In the diagram: next and previous transition'),
 )

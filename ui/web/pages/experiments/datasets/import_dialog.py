@@ -44,6 +44,7 @@ OWN = {
     'tags': 'Tags',
     'source': 'Run it came from',
     'parameters': 'All parameters, as JSON',
+    'files': 'All files, as JSON',
     '': 'Left out',
 }
 """What a column may be read as, besides a parameter."""
@@ -201,13 +202,14 @@ class ImportTable:
 def _draw_preview(imported: ImportedCases) -> None:
     names = list(dict.fromkeys(name for case in imported.cases[:MAX_PREVIEWED] for name in case.parameters))
     with Box('wide-table'), Box('table', 'table'):
-        table_head(['Case', *names, 'Expected', 'Split', 'Tags'])
+        table_head(['Case', *names, 'Files', 'Expected', 'Split', 'Tags'])
         with Box(tag='tbody'):
             for case in imported.cases[:MAX_PREVIEWED]:
                 with Box(tag='tr'):
                     Text('th', case.id, scope='row', dir='auto')
                     for name in names:
                         Text('td', short_json(case.parameters.get(name, '')), dir='auto')
+                    Text('td', ', '.join(case.files), dir='auto')
                     Text('td', '' if case.expectation is None else short_json(case.expectation), dir='auto')
                     Text('td', case.split)
                     Text('td', ', '.join(case.tags))

@@ -26,6 +26,7 @@ from ui.web.components.widgets import (
     text_input,
     text_link,
 )
+from ui.web.pages.experiments.datasets.case_cells import columns_of, draw_case, titles_of
 from ui.web.pages.experiments.datasets.case_dialog import edit_case
 from ui.web.pages.experiments.datasets.import_dialog import ImportTable
 from ui.web.permission import is_permitted
@@ -33,10 +34,6 @@ from ui.web.routing import show_address, with_query
 
 SIZE = 50
 """Cases on a page of the table."""
-MAX_VALUE = 160
-"""Maximum number of characters shown of a value."""
-MAX_COLUMNS = 4
-"""Maximum number of parameters with a column of their own."""
 
 
 class DatasetView:
@@ -122,27 +119,14 @@ class DatasetView:
         return {item.id: f'Version {number}, {ago(item.created, now)}' for number, item in reversed(numbered)}
 
     def _draw_table(self, cases: Sequence[Case]) -> None:
-        names = list(dict.fromkeys(name for case in self._cases for name in case.parameters))[:MAX_COLUMNS]
+        columns = columns_of(self._cases)
         edits = is_permitted('datasets.save')
         with Box('table cases-table', 'table'):
-            table_head(
-                ['Case', *(name.replace('_', ' ') for name in names), 'Expected', 'Split and tags', '']
-            )
+            table_head([*titles_of(columns), ''])
             with Box(tag='tbody'):
                 for case in cases:
                     with Box(tag='tr'):
-                        with Box(tag='th', scope='row'):
-                            Text('span', case.id, dir='auto')
-                            if case.source:
-                                text_link(f'/runs/{case.source}', 'from a run', 'small')
-                        for name in names:
-                            value = case.parameters.get(name)
-                            Text('td', '' if value is None else short_json(value, MAX_VALUE), dir='auto')
-                        expected = case.expectation
-                        Text('td', '–' if expected is None else short_json(expected, MAX_VALUE), dir='auto')
-                        with Box(tag='td'), Box('chips'):
-                            for text in filter(None, (case.split, *case.tags)):
-                                Text('span', text, 'chip')
+                        draw_case(case, columns)
                         with Box(tag='td'), Box('row-actions'):
                             if edits:
                                 edit = button('Edit', kind='small', aria_label=f'Edit: {case.id}')
@@ -178,7 +162,7 @@ class DatasetView:
 
     async def _edit(self, case: Case | None) -> None:
         taken = {item.id for item in self._cases if item is not case}
-        edited = await edit_case(case, taken)
+        edited = await edit_case(self._backend, case, taken)
         if edited is None or edited == case:
             return
         if case is None:
@@ -222,4 +206,5 @@ class DatasetView:
 
 def _searched(case: Case) -> str:
     values = short_json(dict(case.parameters), 2_000)
-    return f'{case.id} {values} {short_json(case.expectation, 500)} {" ".join(case.tags)}'.casefold()
+    expected, more = short_json(case.expectation, 500), ' '.join([*case.files, *case.tags])
+    return f'{case.id} {values} {expected} {more}'.casefold()

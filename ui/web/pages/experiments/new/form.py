@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from nicegui import ui
 
 from engine import EngineError, InvalidInput
-from engine.operations.experiments import Case, DatasetInfo, Experiment, Plan, ScorerSpec, Variant
+from engine.operations.experiments import Experiment, Plan, ScorerSpec, Variant
 from engine.records import Launch
 from ui.app.backend import Backend
-from ui.formatting.values import capitalize, count
+from ui.formatting.experiments.estimate import plan_sentences
 from ui.web.components.debounce import create_page_task
 from ui.web.components.dialogs import confirm
 from ui.web.components.forms.form import Form
 from ui.web.components.forms.record_form import form_model
 from ui.web.components.theme import button, text_notice
-from ui.web.components.widgets import Box, CachedElement, NativeSelect, Text, label
-from ui.web.pages.experiments.datasets.import_dialog import ImportTable
-from ui.web.pages.experiments.new.estimate import plan_sentences
+from ui.web.components.widgets import Box, CachedElement, Text
+from ui.web.pages.experiments.new.dataset_choice import DatasetChoice
 from ui.web.pages.experiments.new.scorers import ScorerList
 from ui.web.pages.experiments.new.variants import VariantList
 from ui.web.pages.shared.launching.budget_limits import BudgetLimits, budget_values
 from ui.web.pages.shared.launching.launch_choice import LaunchChoice
-from ui.web.permission import is_permitted
 
 SETTLE_SECONDS = 0.8
 """Seconds without a change before the estimate is worked out again."""
-CHOOSE = 'Choose a dataset'
 RUNNING = ('repeats', 'at_once', 'recorded', 'stop_early', 'fail_under')
 """The fields of an experiment that say how it is run."""
 UNNAMED = 'Experiment'
@@ -42,6 +39,9 @@ class Draft:
 
     name: str = ''
     dataset: str = ''
+    version: str = ''
+    """The version of the dataset; '' is the newest."""
+    split: str = ''
     base: Launch | None = None
     variants: tuple[Variant, ...] = ()
     scorers: tuple[ScorerSpec, ...] = ()
@@ -58,25 +58,11 @@ class NewExperiment:
     def __init__(self, backend: Backend, draft: Draft) -> None:
         """Draw it, filled with a draft."""
         self._backend, self._draft = backend, draft
-        self._datasets: dict[str, DatasetInfo] = {}
-        self._cases: Sequence[Case] = ()
         self._is_busy = False
         with Box('card launch-form experiment-form') as self._card:
             self._name = Form(form_model(Experiment, without=RUNNING), on_change=self._on_edit)
             with _section('On which cases', 'Each case gives some of the parameters, and what is expected.'):
-                with Box('dataset-choice'):
-                    with Box('field'):
-                        self._dataset = NativeSelect({'': CHOOSE}, value='', on_change=self._on_dataset)
-                        label('Dataset', self._dataset).move(target_index=0)
-                    with Box('field') as self._split_field:
-                        self._split = NativeSelect({'': 'All cases'}, value='', on_change=self._on_edit)
-                        label('Split', self._split).move(target_index=0)
-                self._about = Text('p', '', 'muted small')
-                if is_permitted('datasets.save'):
-                    with Box():
-                        new_one = button('Import a table', icon='upload_file', kind='small')
-                        new_one.on('click', self._import)
-                self._problem_of_dataset = Text('p', '', 'problem', role='alert')
+                self._cases = DatasetChoice(backend, on_change=self._on_cases)
             with _section('How cases are run', 'The same in all variants, apart from what they change.'):
                 self._base = LaunchChoice(
                     backend, draft.base, on_pattern=self._on_edit, without=self._given_elsewhere
@@ -115,53 +101,15 @@ class NewExperiment:
 
     async def load(self) -> None:
         """Offer the datasets, and work out the first estimate."""
-        await self._offer(self._draft.dataset)
+        await self._cases.load(self._draft.dataset, self._draft.version, self._draft.split)
         self._on_edit()
-
-    async def _offer(self, chosen: str) -> None:
-        """Offer the datasets, and choose one; if there is only one, that one."""
-        try:
-            datasets = await self._backend().datasets.list()
-        except EngineError as error:
-            self._show_problem(f'Datasets cannot be loaded: {error}.')
-            return
-        self._datasets = {item.id: item for item in datasets}
-        self._dataset.set_options(
-            {'': CHOOSE if datasets else 'No dataset yet'} | {item.id: item.name for item in datasets}
-        )
-        if not chosen and len(datasets) == 1:
-            chosen = datasets[0].id
-        if chosen in self._datasets:
-            self._dataset.set_value(chosen)
-
-    async def _import(self) -> None:
-        if saved := await ImportTable(self._backend).ask():
-            await self._offer(saved.id)
 
     def _given_elsewhere(self) -> set[str]:
         """Return the parameters that every case gives, and the options that experiments set themselves."""
-        given = set.intersection(*(set(case.parameters) for case in self._cases)) if self._cases else set()
-        return {*given, 'options.title'}
+        each = [set(case.parameters) for case in self._cases.cases]
+        return {*(set.intersection(*each) if each else ()), 'options.title'}
 
-    async def _on_dataset(self) -> None:
-        info = self._datasets.get(self._dataset.value)
-        self._cases = ()
-        if info:
-            try:
-                self._cases = await self._backend().datasets.cases(info.id)
-            except EngineError as error:
-                self._show_problem(f'The dataset cannot be read: {error}.')
-        splits = info.version().splits if info else ()
-        self._split.set_options({'': 'All cases'} | {split: capitalize(split) for split in splits})
-        self._split_field.set_visibility(bool(splits))
-        names = sorted({name for case in self._cases for name in case.parameters})
-        expected = sum(case.expectation is not None for case in self._cases)
-        self._about.show(
-            f'{count(len(self._cases), "case")}, of which {expected:,} have an expectation. They give:'
-            f' {", ".join(names) or "no parameters"}.'
-            if info
-            else ''
-        )
+    def _on_cases(self) -> None:
         self._base.show()
         self._on_edit()
 
@@ -175,25 +123,23 @@ class NewExperiment:
 
     def _read(self, *, strictly: bool) -> Experiment | None:
         """Return the experiment; if a field is invalid, None, and `strictly` the first gets the focus."""
-        problems = (
-            (self._problem_of_dataset, '' if self._dataset.value else 'Choose a dataset.'),
-            (self._problem_of_scorers, '' if self._scorers.scorers else 'Add a scorer.'),
-        )
+        has_all = bool(self._cases.dataset and self._scorers.scorers)
         forms = (self._limits, self._settings, self._name)  # upwards: the first problem keeps the focus
         limits, settings, name = ((form.submit() if strictly else form.parse()[0]) for form in forms)
         base = self._base.submit() if strictly else self._base.parse()
         if strictly:
-            for place, problem in problems:
-                place.show(problem)
-        if any(problem for _, problem in problems) or base is None or not isinstance(limits, BudgetLimits):
+            self._cases.check()
+            self._problem_of_scorers.show('' if self._scorers.scorers else 'Add a scorer.')
+        if not has_all or base is None or not isinstance(limits, BudgetLimits):
             return None
         if settings is None or (strictly and name is None):
             return None
         values = {'name': UNNAMED, **settings.model_dump(), **(name.model_dump() if name else {})}
         return Experiment(
             **values,
-            dataset=self._dataset.value,
-            split=self._split.value,
+            dataset=self._cases.dataset,
+            version=self._cases.version,
+            split=self._cases.split,
             base=base,
             variants=self._variants.variants,
             scorers=self._scorers.scorers,

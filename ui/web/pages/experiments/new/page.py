@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from engine import EngineError
 from engine.operations.experiments import Variant, change_between
-from engine.records import Launch, RunId, RunInfo
+from engine.records import Launch, RunId
+from engine.workspace import read_given_files
 from ui.app.backend import Backend
 from ui.web.components.theme import FORM_KEYS, frame, page_head
 from ui.web.pages.experiments.new.form import RUNNING, Draft, NewExperiment
@@ -43,6 +44,8 @@ async def _draft(backend: Backend, pattern: str, runs: list[str], after: str) ->
         return Draft(
             name=old.name,
             dataset=old.dataset,
+            version=old.version,
+            split=old.split,
             base=old.base,
             variants=old.variants,
             scorers=old.scorers,
@@ -51,20 +54,23 @@ async def _draft(backend: Backend, pattern: str, runs: list[str], after: str) ->
             after=after,
         )
     if runs:
-        return draft_of([await backend().info(RunId(run)) for run in runs[:MAX_RUNS]])
+        infos = [await backend().info(RunId(run)) for run in runs[:MAX_RUNS]]
+        files = [await read_given_files(backend().workspaces, info) for info in infos]
+        launches = [
+            replace(Launch.of(info), title='', replay='', paused=False, breakpoints=(), files=given)
+            for info, given in zip(infos, files, strict=True)
+        ]
+        return draft_of([info.title or info.id for info in infos], launches)
     names = backend().catalog.patterns
     chosen = next((name for name in (pattern, FIRST, *names) if name in names), '')
     return Draft(base=Launch(pattern=chosen))
 
 
-def draft_of(infos: list[RunInfo]) -> Draft:
+def draft_of(titles: list[str], launches: list[Launch]) -> Draft:
     """Return a draft in which each run is a variant, named by its title, and the first is the base."""
-    base, *others = [
-        replace(Launch.of(info), title='', replay='', paused=False, breakpoints=()) for info in infos
-    ]
+    base, *others = launches
     names: dict[str, None] = {}
-    for number, info in enumerate(infos, start=1):
-        title = info.title or info.id
+    for number, title in enumerate(titles, start=1):
         names[title if title not in names else f'{title} ({number})'] = None
     first, *more = names
     return Draft(

@@ -8,13 +8,12 @@ from engine.operations.rehearsal.simulator import Moment, Simulator
 from engine.records import Shape, is_active
 from ui.formatting.debugger import is_waiting_for_person
 from ui.formatting.diagram.folding import fold_levels
-from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz
 from ui.formatting.steps import edge_name, innermost
 from ui.web.components.diagram.fitting import Room, fit
 from ui.web.components.diagram.legend import legend
+from ui.web.components.diagram.missing import notice_without_graphviz
 from ui.web.components.diagram.zoom_controls import FIT_ACTIVE, zoom_buttons
 from ui.web.components.elements import Diagram
-from ui.web.components.theme import text_notice
 from ui.web.components.widgets import Box, Text
 
 ROOM: Room = (720, 400)
@@ -35,8 +34,7 @@ class WalkChart:
                 zoom_buttons(lambda: self._diagram, fit=FIT_ACTIVE)
                 legend()
             with Box('panel-body flat walk-diagram'):
-                if not has_graphviz():
-                    text_notice('wait', 'account_tree', GRAPHVIZ_MISSING)
+                notice_without_graphviz()
                 self._diagram = Diagram('', title=title, on_pick=on_pick)
                 self._diagram.on_resize(self._on_resize)
 

@@ -8,16 +8,17 @@ from nicegui import ui
 from typing_extensions import override
 
 from ui.formatting.diagram.folding import closed_states, composites_around, fold_levels
-from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, highlight
+from ui.formatting.diagram.rendering import highlight
 from ui.formatting.steps import active_text
 from ui.formatting.values import status_text
 from ui.web.components.diagram.collapse_menu import CollapseMenu
 from ui.web.components.diagram.fitting import COLUMN, Room, fit
 from ui.web.components.diagram.legend import legend
+from ui.web.components.diagram.missing import notice_without_graphviz
 from ui.web.components.diagram.save_menu import save_menu
 from ui.web.components.diagram.zoom_controls import FIT_ACTIVE, zoom_buttons
 from ui.web.components.elements import Diagram
-from ui.web.components.theme import button, text_notice
+from ui.web.components.theme import button
 from ui.web.components.widgets import Box, set_attributes, set_class
 from ui.web.pages.run.debugger.badges import breakpoint_layer
 from ui.web.pages.run.diagram.cards import AgentCards
@@ -65,8 +66,7 @@ class ChartPane(Pane):
                 set_attributes(self._size, aria_pressed='false')
                 self._size.on('click', self._enlarge)
             with Box('panel-body flat'):
-                if not has_graphviz():
-                    text_notice('info', 'account_tree', GRAPHVIZ_MISSING)
+                notice_without_graphviz()
                 self._drawing = Diagram(
                     '',
                     title=self._shape.title,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Unpack
 
 from nicegui import ui
@@ -13,12 +12,12 @@ from ui.formatting.values import byte_size
 from ui.web.components.dialogs import notify_errors
 from ui.web.components.theme import button
 from ui.web.components.widgets import Box, Text, set_attributes, set_class, text_input
+from ui.web.routing import show_title
 
 MEASURE_INTERVAL = 10.0
 """Seconds between measurements of the size on disk."""
 POLL_SECONDS = 2.0
 """Seconds between looks at the summary, which another page may have changed."""
-RETITLE = r'document.title = (document.title.match(/^\(\d+\) /)?.[0] ?? "") + %s'
 DONE = '(event) => { if (event.key === "Enter") emit(event.target.value); }'
 
 
@@ -51,7 +50,7 @@ class RunTitle:
     def show(self, info: RunInfo) -> None:
         """Show the run's title and marks, also in the browser's tab, after its count of questions."""
         if info.title != self._info.title:
-            ui.run_javascript(RETITLE % json.dumps(f'{info.title} · Hemicycle'))
+            show_title(info.title)
         self._info = info
         self._name.set_text(info.title)
         _draw_pressed(

@@ -14,6 +14,7 @@ from engine.workspace import FileChange, FileVersion, is_own_work
 from ui.formatting.files import (
     diff_rows,
     entry_line,
+    given_files_text,
     mode_note,
     omission_reason,
     preview,
@@ -64,6 +65,8 @@ class Files(Panel):
                         ui.icon('merge')
                         ui.label('Merge')
                         ui.tooltip('Review what the agents have changed in the project, and merge it')
+            if given := given_files_text(context.info):
+                Text('p', f'Given with the run: {given}.', 'files-given muted small')
             self._versions = Box('versions', role='group', aria_label='Versions of this folder')
             with Box('files-pair') as self._pair:
                 self._before, self._after = (self._draw_side(name) for name in ('From', 'To'))
@@ -105,7 +108,11 @@ class Files(Panel):
         """Start with the differences from the files the agent was given, if it has changed any."""
         view, history = self._view, self.context.history
         folder = next(iter(sorted(view.files)), '') if view is not None else ''
-        if view is not None and (baseline := history.baseline(folder)) and view.files[folder] != baseline:
+        if (
+            view is not None
+            and (baseline := history.baseline(folder, view.seq))
+            and view.files[folder] != baseline
+        ):
             self._refresh()
             self._toggle_comparison()
             self._before.value = baseline
@@ -125,7 +132,11 @@ class Files(Panel):
         set_attributes(self._zip, href=f'/runs/{self.context.run}/archive/{snapshot}?name={quote(name)}')
         for part, seen in ((self._pair, self._comparing), (self._versions, not self._comparing)):
             part.set_visibility(seen)
-        before = self._before.value if self._comparing else self.context.history.baseline(self._agent.value)
+        before = (
+            self._before.value
+            if self._comparing
+            else self.context.history.baseline(self._agent.value, view.seq)
+        )
         after = self._after.value if self._comparing else snapshot
         self._patch.set_visibility(bool(after))
         address = f'/runs/{self.context.run}/patch/{after}?before={before}&name={quote(name)}'

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from nicegui import ui
 
 from engine import Catalog, Status
+from engine.operations.experiments import TAG
 from engine.records import MAX_VERSION, RunOrder, RunQuery
 from ui.formatting.fields.parameters import version_name
 from ui.formatting.steps import edge_text, path_text
@@ -24,6 +25,9 @@ STATUSES = {'': 'Any status', UNENDED: 'Not ended'} | {
 }
 
 SORTS = ('title', 'bytes', 'steps', 'tokens', 'duration', 'created')
+WITHOUT_EXPERIMENTS = f'-{TAG}'
+"""The choice of a tag that leaves out the runs of experiments."""
+ANY_TAG = {'': 'Any tag', WITHOUT_EXPERIMENTS: 'Not of experiments'}
 ANY_VERSION = {'': 'Any version'}
 MARKED = {'': 'Any mark', 'starred': 'Starred', 'pinned': 'Pinned'}
 
@@ -124,7 +128,8 @@ class Filters:
             pattern=self.pattern,
             version=self.version,
             status=status,
-            tag=self.tag,
+            tag='' if self.tag == WITHOUT_EXPERIMENTS else self.tag,
+            without_tag=TAG if self.tag == WITHOUT_EXPERIMENTS else '',
             since=since,
             until=until,
             edges=tuple(filter(None, self.edge.split('|'))),
@@ -173,7 +178,7 @@ class FilterBar:
             with Box('ghost') as self._version_box:
                 self._version = self._choice('Version', ANY_VERSION, filters.version)
             self._status = self._choice('Status', STATUSES, filters.status)
-            self._tag = self._choice('Tag', {'': 'Any tag'}, filters.tag)
+            self._tag = self._choice('Tag', ANY_TAG, filters.tag)
             self._marked = self._choice('Marked', MARKED, filters.marked)
             with Box('filter-dates'):
                 self._since = self._date('From', filters.since)
@@ -216,8 +221,8 @@ class FilterBar:
 
     def set_tags(self, tags: Iterable[str]) -> None:
         """Offer these tags in addition to those offered before."""
-        tag_names = {*self._tag.options, *tags} - {''}
-        self._tag.set_options({'': 'Any tag'} | {tag: tag for tag in sorted(tag_names, key=str.lower)})
+        tag_names = {*self._tag.options, *tags} - {*ANY_TAG}
+        self._tag.set_options(ANY_TAG | {tag: tag for tag in sorted(tag_names, key=str.lower)})
 
     def set_versions(self, versions: Iterable[str], catalog: Catalog) -> None:
         """Offer these versions of the chosen pattern in addition to those offered before."""

@@ -14,7 +14,7 @@ from ui.web.components.elements import Code, Diagram
 from ui.web.components.widgets import Box, disclosure
 from ui.web.pages.charts.checking import Checked, check_chart
 from ui.web.pages.charts.difference.side import side_of
-from ui.web.pages.charts.difference.view import DifferenceView
+from ui.web.pages.charts.difference.view import DifferenceView, compare_sides
 
 
 class Picture:
@@ -39,13 +39,14 @@ class Picture:
         async def lay_out() -> None:
             new = await asyncio.to_thread(check_chart, self._draft.text, self._draft.chart)
             old = await asyncio.to_thread(_checked, self._before) if self._before else None
+            before = side_of(self._title, old) if old else None
+            after = side_of(f'Draft {self._draft.number}', new)
+            compared = await asyncio.to_thread(compare_sides, before, after) if before and after else None
             if place.is_deleted or new.shape is None:
                 return
             with place:
-                before = side_of(self._title, old) if old else None
-                after = side_of(f'Draft {self._draft.number}', new)
-                if before and after:
-                    await DifferenceView(before, after).draw()
+                if compared:
+                    await DifferenceView(compared).draw()
                 else:
                     await _draw_diagram(new)
 

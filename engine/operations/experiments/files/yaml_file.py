@@ -16,7 +16,7 @@ from engine.operations.experiments.datasets import Case
 from engine.operations.experiments.records import Experiment
 from engine.records import Launch
 
-SAMPLE: Final = Path(__file__).parents[3] / 'assets' / 'scenarios' / 'experiments' / 'sample.yaml'
+SAMPLE: Final = Path(__file__).parents[4] / 'assets' / 'scenarios' / 'experiments' / 'sample.yaml'
 """An experiment that runs offline, and whose answer is known."""
 MAX_FILE = 4 << 20
 """Maximum size of a file, in bytes."""

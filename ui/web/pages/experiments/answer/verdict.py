@@ -10,6 +10,7 @@ from engine.operations.experiments import (
     Agreement,
     Answer,
     Experiment,
+    LaunchDefault,
     Variant,
     VariantComparison,
     VariantSummary,
@@ -23,33 +24,41 @@ from ui.formatting.steps import duration
 from ui.formatting.usage import dollars
 from ui.formatting.values import compact, count, first_sentence, percent
 from ui.web.components.theme import button
-from ui.web.components.widgets import Box, CachedElement, Text, table_head
+from ui.web.components.widgets import Box, CachedElement, Text, table_head, text_link
 from ui.web.permission import is_permitted
+from ui.web.routing import chart_path
 
 STANDINGS: Mapping[str, tuple[str, str, str]] = {
     'better': ('Better', 'done', 'up'),
-    'worse': ('Worse', 'failed', 'down'),
+    'worse': ('Worse', 'cancelled', 'down'),
     'unclear': ('No clear difference', 'cancelled', ''),
     'open': ('Not known yet', 'cancelled', ''),
     'nothing': ('Nothing to compare', 'cancelled', ''),
 }
 """By standing: its words, the class of its pill, and the tone of its interval."""
+NO_DEFAULTS: Mapping[str, LaunchDefault] = {}
 
 
 class Verdict:
     """The card at the top: the sentence, and a line for each variant."""
 
-    def __init__(self, on_adopt: Callable[[Variant], Awaitable[None]]) -> None:
-        """Draw it empty; `on_adopt` makes a variant the default."""
-        self._on_adopt = on_adopt
+    def __init__(
+        self,
+        on_adopt: Callable[[Variant], Awaitable[None]],
+        on_undo: Callable[[LaunchDefault], Awaitable[None]],
+    ) -> None:
+        """Draw it empty; `on_adopt` makes a variant the default, `on_undo` takes that back."""
+        self._on_adopt, self._on_undo = on_adopt, on_undo
         self._card = CachedElement(
             'card experiment-verdict', 'section', aria_label='Answer', data_redrawn=True
         )
         self._card.set_visibility(False)
 
-    def show(self, experiment: Experiment, answer: Answer, default: str = '') -> None:
-        """Show what the runs say; `default` is the variant that is the default of its pattern."""
-        if not self._card.clear_if_changed((answer, experiment.variants, experiment.state, default)):
+    def show(
+        self, experiment: Experiment, answer: Answer, defaults: Mapping[str, LaunchDefault] = NO_DEFAULTS
+    ) -> None:
+        """Show what the runs say; `defaults` are the variants that are defaults now, by name."""
+        if not self._card.clear_if_changed((answer, experiment.variants, experiment.state, defaults)):
             return
         self._card.set_visibility(True)
         main = experiment.scorers[0].name
@@ -59,25 +68,32 @@ class Verdict:
             default=1.0,
         )
         with self._card:
-            Text('p', first_sentence(answer.text), 'verdict-words', dir='auto')
+            words = first_sentence(answer.text) if comparisons else _alone(answer.variants[0])
+            Text('p', words, 'verdict-words', dir='auto')
             with Box('verdict-lines'):
                 for variant, summary in zip(experiment.variants, answer.variants, strict=True):
                     with Box('verdict-line'):
-                        self._draw_line(variant, summary, comparisons.get(variant.name), reach)
                         item = comparisons.get(variant.name)
+                        self._draw_line(variant, summary, item, reach if comparisons else None)
                         may_adopt = experiment.is_over and item and item.standing not in ('worse', 'nothing')
-                        self._draw_default(variant, default, may_adopt=bool(may_adopt))
+                        self._draw_default(variant, defaults.get(variant.name), may_adopt=bool(may_adopt))
 
     def _draw_line(
-        self, variant: Variant, summary: VariantSummary, item: VariantComparison | None, reach: float
+        self,
+        variant: Variant,
+        summary: VariantSummary,
+        item: VariantComparison | None,
+        reach: float | None,
     ) -> None:
+        """Draw all but its last cell; `reach` is the value at the ends of intervals, None without others."""
         mean = summary.scores[0].mean
         with Box('verdict-name'):
             Text('b', variant.name, dir='auto')
             Text('span', variant_words(variant), 'muted small', dir='auto')
         Text('span', '–' if mean is None else figure(mean), 'verdict-score num', title='Mean score')
-        if item is None:
-            Text('span', 'What the others are compared with', 'verdict-base muted small')
+        if item is None or reach is None:
+            text = 'The only variant' if reach is None else 'What the others are compared with'
+            Text('span', text, 'verdict-base muted small')
             return
         word, kind, tone = STANDINGS[item.standing]
         if item.difference is None or item.low is None or item.high is None:
@@ -91,14 +107,30 @@ class Verdict:
         with Box(tag='span'):
             Text('span', word, f'pill {kind}')
 
-    def _draw_default(self, variant: Variant, default: str, *, may_adopt: bool) -> None:
+    def _draw_default(self, variant: Variant, default: LaunchDefault | None, *, may_adopt: bool) -> None:
         """Draw a variant's last cell: that it is the default, or the way to make it that."""
         with Box('verdict-default', 'span'):
-            if variant.name == default:
-                Text('span', 'Default', 'chip strong', title='The launch form of the pattern starts from it')
+            if default:
+                if default.version:
+                    title = f'A version of the chart {default.pattern}'
+                    text_link(chart_path(default.pattern), 'Default', 'chip strong', title=title)
+                else:
+                    title = 'The launch form of the pattern starts from it'
+                    Text('span', 'Default', 'chip strong', title=title)
+                if is_permitted('experiments.reset_default'):
+                    undo = button('Undo', kind='small quiet', aria_label=f'Undo default: {variant.name}')
+                    undo.on('click', lambda: self._on_undo(default))
             elif may_adopt and variant.change.keys() - {'stubs'} and is_permitted('experiments.adopt'):
                 adopt = button('Make default', kind='small', aria_label=f'Make default: {variant.name}')
                 adopt.on('click', lambda: self._on_adopt(variant))
+
+
+def _alone(summary: VariantSummary) -> str:
+    """Return what there is to say of the only variant."""
+    main = summary.scores[0]
+    if main.mean is None:
+        return 'No run has been scored.'
+    return f'{summary.variant}: {main.measure} {figure(main.mean)} on {count(main.cases, "case")}.'
 
 
 def _bounds(difference: float, low: float, high: float) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from engine.errors import (
@@ -20,45 +20,19 @@ from engine.errors import (
     UnknownRun,
 )
 from engine.operations.experiments.answer import CellResult, Design, EarlyStop, Measure
-from engine.operations.experiments.host import Desk, Host
 from engine.operations.experiments.planning import PlannedRun, Planner
 from engine.operations.experiments.records import Cell, Experiment, Mark, Score, cell_id
+from engine.operations.experiments.running.cells import Cells, Spent
+from engine.operations.experiments.running.host import RETRY_SECONDS, Desk, Host, RunLost, end_of
 from engine.operations.experiments.scorers import Scorer, read_scorers, score_run
 from engine.operations.experiments.scorers.people import People
 from engine.operations.experiments.store import ExperimentStore
 from engine.records import RunId, Status
 
 log = logging.getLogger('hemicycle')
-RETRY_SECONDS = 1.0
-"""Seconds until something is tried again that the journal or the files could not do."""
 LOOK_SECONDS = 1.0
 """Seconds between looks at whether a person has paused or cancelled the experiment."""
-MIN_TICK = 1e-6
-"""By how much cursors of changes differ at least, in seconds."""
-
-
-NEVER_JUDGED: Final = Cell(id='', experiment='', case='', variant='', repeat=1, run=RunId(''))
-
-
-@dataclass(slots=True)
-class Spent:
-    """What all runs of an experiment have used, those of judges included."""
-
-    tokens: int = 0
-    dollars: float = 0.0
-    seconds: float = 0.0
-
-    def add(self, cell: Cell) -> None:
-        """Count a run that has ended; a reused one was paid for before."""
-        if not cell.reused:
-            self.tokens += cell.tokens
-            self.dollars += cell.dollars or 0.0
-            self.seconds += cell.seconds
-
-    def add_judges(self, cell: Cell, before: Cell) -> None:
-        """Count the runs that have judged a run, less those of the last time."""
-        self.tokens += cell.judge_tokens - before.judge_tokens
-        self.dollars += (cell.judge_dollars or 0.0) - (before.judge_dollars or 0.0)
+NOTHING_TO_COMPARE: Final = 'the run that it is compared with could not be started, or is gone'
 
 
 class Runner:
@@ -82,56 +56,54 @@ class Runner:
         self._host, self._store, self._planner, self._reusable = host, store, planner, reusable
         self._desk = Desk(host, self.experiment)
         self._scorers: dict[str, Scorer] = read_scorers(self.experiment.scorers)
-        self._comparing = {name for name, scorer in self._scorers.items() if scorer.compares}
-        self._cells: dict[str, Cell] = {}
+        comparing = {name for name, scorer in self._scorers.items() if scorer.compares}
+        self._cells = Cells(store, host.clock, self.experiment, comparing)
+        self._comparing = comparing
         self._cases = {case.id: case for case in planner.cases}
-        self._waiting: dict[tuple[str, int], set[str]] = {}
-        """Cells that wait for the run of the first variant, by case and repeat."""
         self._marks: dict[str, list[Mark]] | None = None
         self._spent = Spent()
         self._early = EarlyStop(design_of(self.experiment, len(planner.cases)))
-        self._changed = 0.0
-        self.progressed = asyncio.Event()
-        """Set whenever a cell has changed."""
+        self._begun: Iterator[PlannedRun] = iter(())
+        self._ahead = self._find_ahead()
 
     async def run(self) -> None:
-        """Make and score all runs that are not yet made or scored; return when there are no more, or stopped.
+        """Make and score all runs that are not yet made or scored; return once it is over.
+
+        What is under way when it is cancelled goes on, to be settled.
 
         Raises:
             EntryChanged: another process runs the experiment, too.
         """
         await self._load()
-        ahead = self._ahead()
         active: set[asyncio.Task[None]] = set()
         try:
-            while True:
-                await self._look()
-                if self.experiment.state in ('running', 'scoring'):
-                    self._fill(active, ahead)
-                elif self.experiment.is_over:
-                    await self._cancel_runs()
+            while not (await self._look()).is_over:
+                if self.experiment.state != 'paused':
+                    self._fill(active)
                 if active:
                     active = await self._wait(active)
                 elif self.experiment.state == 'paused':
                     await self._host.clock.sleep(LOOK_SECONDS)
                 else:
                     break
-            await self._finish()
         finally:
             for task in active:
                 task.cancel()
             await asyncio.gather(*active, return_exceptions=True)
+        if not self.experiment.is_over:
+            await self._finish()
 
     async def _load(self) -> None:
         """Read what is done already."""
-        for cell in await self._store.cells.list(about=self.experiment.id):
-            self._cells[cell.id] = cell
-            self._changed = max(self._changed, cell.changed)
+        for cell in await self._cells.load():
             if cell.state != 'running':
                 self._spent.add(cell)
-                self._spent.add_judges(cell, NEVER_JUDGED)
-            if self._is_done(cell):
-                self._weigh(cell)
+                self._spent.add_judges(cell)
+            self._weigh(cell)
+        begun = [cell for cell in self._cells.open.values() if cell.case in self._cases]
+        self._begun = (
+            self._planner.plan(self._cases[cell.case], cell.variant, cell.repeat) for cell in begun
+        )
 
     @staticmethod
     async def _wait(active: set[asyncio.Task[None]]) -> set[asyncio.Task[None]]:
@@ -141,28 +113,22 @@ class Runner:
             task.result()
         return active
 
-    def _fill(self, active: set[asyncio.Task[None]], ahead: Iterator[PlannedRun]) -> None:
-        """Start runs until as many are under way as may be."""
-        while len(active) < self.experiment.at_once and not (
-            self._limit() and self.experiment.state == 'running'
-        ):
-            planned = next(ahead, None)
+    def _fill(self, active: set[asyncio.Task[None]]) -> None:
+        """Have as many runs made at once as may be: first those that are begun, whatever they cost."""
+        while len(active) < self.experiment.at_once:
+            planned = next(self._begun, None)
+            if planned is None and self.experiment.state == 'running' and not self._limit():
+                planned = next(self._ahead, None)
             if planned is None:
                 return
             active.add(asyncio.create_task(self._carry_out(planned), name=f'cell {planned.cell.id}'))
 
-    def _ahead(self) -> Iterator[PlannedRun]:
-        """Yield what is left to do: first what was under way, then what was never started."""
-        begun = [cell for cell in self._cells.values() if not self._is_done(cell)]
-        for cell in begun:
-            if cell.case in self._cases:
-                yield self._planner.plan(self._cases[cell.case], cell.variant, cell.repeat)
-        for planned in self._planner.runs() if self.experiment.state != 'scoring' else ():
-            if planned.cell.id not in self._cells and not self._is_settled(planned.cell.variant):
-                yield planned
-
-    def _is_done(self, cell: Cell) -> bool:
-        return cell.state == 'scored' and cell.scored_by == self.experiment.digest
+    def _find_ahead(self) -> Iterator[PlannedRun]:
+        """Yield the runs that were never started, planned one by one."""
+        for case, variant, repeat in self._planner.places():
+            key = cell_id(self.experiment.id, case.id, variant, repeat)
+            if key not in self._cells and not self._is_settled(variant):
+                yield self._planner.plan(case, variant, repeat)
 
     def _is_settled(self, variant: str) -> bool:
         """Whether it is clear enough how a variant compares; for the first one, how all the others do."""
@@ -202,82 +168,93 @@ class Runner:
                 await self._host.clock.sleep(RETRY_SECONDS)
 
     async def _make(self, planned: PlannedRun) -> None:
-        cell = self._cells.get(planned.cell.id)
-        if cell is None:
+        cell = self._cells.open.get(planned.cell.id)
+        if cell is None and planned.cell.id not in self._cells:
             old = self._reusable(planned)
-            reused = replace(planned.cell, run=old.run, reused=True) if old else planned.cell
-            cell = await self._write(reused)
-        if cell.state == 'running':
+            cell = await self._cells.write(
+                replace(planned.cell, run=old.run, reused=True) if old else planned.cell
+            )
+        if cell and cell.state == 'running':
             cell = await self._finish_run(cell, planned)
             self._spent.add(cell)
-        if not self._is_done(cell):
+        while cell and not self._cells.is_done(cell):
             cell = await self._score(cell)
-            await self._score_those_waiting(cell)
+        for waiting in self._cells.waiting_for(planned.cell):
+            await self._score(waiting)
 
     async def _finish_run(self, cell: Cell, planned: PlannedRun) -> Cell:
         """Start the run of a cell unless it was started, and wait for its end."""
         try:
             if not cell.reused:
-                await self._desk.start(cell.run, planned.launch)
-            await self._host.result(cell.run)
-            info = await self._host.info(cell.run)
-        except (UnknownRun, JournalDamaged) as error:
+                await self._desk.outcome(cell.run, planned.launch)
+            return await self._cells.write(await end_of(self._host, cell))
+        except UnknownRun as error:
+            if cell.reused:  # It has been removed since, so it is made again.
+                cell = await self._cells.write(replace(cell, run=planned.cell.run, reused=False))
+                return await self._finish_run(cell, planned)
+            return await self._fail(cell, error)
+        except (RunLost, JournalDamaged) as error:
             return await self._fail(cell, error)
         except (JournalError, FilesUnavailable, EventRefused):
             raise
         except EngineError as error:
             return await self._fail(replace(cell, run=RunId('')), error)
-        seconds = (await self._host.fold(cell.run)).view.seconds
-        return await self._write(
-            replace(
-                cell,
-                state='ended',
-                status=info.status,
-                error=info.error,
-                tokens=info.usage.total,
-                dollars=info.usage.cost,
-                seconds=seconds,
-            )
-        )
 
     async def _fail(self, cell: Cell, error: EngineError) -> Cell:
         """Store that a run could not be started, or is lost."""
-        return await self._write(replace(cell, state='ended', status=Status.FAILED, error=str(error)))
+        return await self._cells.write(replace(cell, state='ended', status=Status.FAILED, error=str(error)))
 
     async def _score(self, cell: Cell) -> Cell:
-        scores: dict[str, Score] = {}
-        if cell.run:
-            first = self._cells.get(
-                cell_id(cell.experiment, cell.case, self.experiment.variants[0].name, cell.repeat)
-            )
-            other = first if self._comparing and first and first.state != 'running' and first.run else None
-            marks = await self._marks_of(cell)
-            try:
-                evidence = await self._desk.evidence(
-                    cell,
-                    self._cases[cell.case],
-                    self._scorers,
-                    other=other if other and other.id != cell.id else None,
-                    marks=marks,
-                )
-                scores = await score_run(self._scorers, evidence)
-            except UnknownRun as error:
-                scores = {name: Score(reason=str(error)) for name in self._scorers}
-        judge_runs = [await self._host.info(run) for score in scores.values() for run in score.runs]
-        costs = [info.usage.cost for info in judge_runs]
-        scored = await self._write(
-            replace(
+        while True:
+            scores = await self._find_scores(cell) if cell.run else {}
+            tokens, dollars = await self._use_of_judges(scores)
+            scored = replace(
                 cell,
                 state='scored',
                 scores=scores,
                 scored_by=self.experiment.digest,
-                judge_tokens=sum(info.usage.total for info in judge_runs),
-                judge_dollars=None if None in costs else sum(cost or 0.0 for cost in costs),
+                judge_tokens=tokens,
+                judge_dollars=dollars,
             )
-        )
+            try:
+                scored = await self._cells.write(scored)
+                break
+            except EntryChanged:  # A person may have marked it, which counts.
+                cell, self._marks = await self._cells.reread(cell), None
         self._spent.add_judges(scored, cell)
         self._weigh(scored)
         return scored
+
+    async def _find_scores(self, cell: Cell) -> Mapping[str, Score]:
+        first = await self._cells.first_of(cell) if self._comparing else None
+        marks = await self._marks_of(cell)
+        try:
+            evidence = await self._desk.evidence(
+                cell,
+                self._cases[cell.case],
+                self._scorers,
+                other=first,
+                marks=marks,
+            )
+        except (UnknownRun, JournalDamaged) as error:
+            return {name: Score(reason=str(error)) for name in self._scorers}
+        scores = await score_run(self._scorers, evidence)
+        if first is None:
+            return scores
+        return {
+            name: Score(reason=NOTHING_TO_COMPARE) if name in self._comparing and score.waits else score
+            for name, score in scores.items()
+        }
+
+    async def _use_of_judges(self, scores: Mapping[str, Score]) -> tuple[int, float | None]:
+        """Return the tokens and dollars of the runs that have judged."""
+        tokens, dollars, is_known = 0, 0.0, True
+        for run in (run for score in scores.values() for run in score.runs):
+            with suppress(UnknownRun):
+                usage = (await self._host.info(run)).usage
+                tokens, dollars = tokens + usage.total, dollars + (usage.cost or 0.0)
+                is_known = is_known and usage.cost is not None
+        return tokens, dollars if is_known else None
 
     async def _marks_of(self, cell: Cell) -> tuple[Mark, ...]:
         """Return people's marks of a run; while all are scored again, as they were at the start of that."""
@@ -292,47 +269,17 @@ class Runner:
                     self._marks.setdefault(marked, []).append(mark)
         return tuple(self._marks.get(cell.id, ()))
 
-    async def _score_those_waiting(self, cell: Cell) -> None:
-        """Score the runs that wait for this one: it is what they are compared with."""
-        if cell.variant == self.experiment.variants[0].name:
-            for waiting in self._waiting.pop((cell.case, cell.repeat), set()):
-                await self._score(self._cells[waiting])
-
     def _weigh(self, cell: Cell) -> None:
         """Count a run towards an early stop, unless it waits for the one that it is compared with."""
-        if any(cell.scores[name].waits for name in self._comparing if name in cell.scores):
-            self._waiting.setdefault((cell.case, cell.repeat), set()).add(cell.id)
-        elif self.experiment.stop_early:
+        if self.experiment.stop_early and self._cells.is_done(cell) and not self._cells.waits(cell):
             self._early.add(result_of(cell))
-
-    async def _write(self, cell: Cell) -> Cell:
-        """Store a cell, though a person may have marked its run meanwhile."""
-        self._changed = max(self._host.clock.now(), self._changed + MIN_TICK)
-        cell = replace(cell, changed=self._changed)
-        try:
-            stored = await self._store.write_cell(cell)
-        except EntryChanged:
-            there = await self._store.cells.find(cell.id)
-            if there is None or (there.run, there.state) != (cell.run, 'scored'):
-                raise
-            stored = await self._store.write_cell(replace(cell, version=there.version))
-        self._cells[cell.id] = stored
-        self.progressed.set()
-        return stored
-
-    async def _cancel_runs(self) -> None:
-        """Cancel what is under way, once the experiment is cancelled."""
-        for cell in [cell for cell in self._cells.values() if cell.state == 'running' and not cell.reused]:
-            with suppress(EventRefused, UnknownRun):
-                await self._host.cancel(cell.run, 'its experiment was cancelled')
 
     async def _finish(self) -> None:
         """Say that the experiment is done, and why if not all cases were run."""
         reason = ''
-        if limit := self._limit():
-            reason = f'its budget of {limit} is used up'
-        elif self.experiment.stop_early and len(self._cells) < self._planned:
-            reason = 'the answer is clear'
+        if len(self._cells) < self._planned:
+            limit = self._limit()
+            reason = f'its budget of {limit} is used up' if limit else 'the answer is clear'
 
         def end(stored: Experiment) -> Experiment:
             if stored.state not in ('scoring', 'running'):
@@ -341,7 +288,6 @@ class Runner:
             return replace(stored, state='done', reason=why, ended=self._host.clock.now())
 
         self.experiment = await self._store.change(self.experiment.id, end)
-        self.progressed.set()
 
     @property
     def _planned(self) -> int:

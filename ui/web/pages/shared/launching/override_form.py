@@ -69,8 +69,18 @@ class OverrideForm:
             control.set_content(self._content.get(name, self._current(name)))
         self._update_brief()
 
+    def set_values(self, values: Mapping[str, Any]) -> None:
+        """Show these values; other fields get the current ones."""
+        self.fill({name: self._fields[name].format(values[name]) for name in values if name in self._fields})
+
     def read(self) -> tuple[dict[str, Any], dict[str, str]]:
         """Return the values of the changed fields and the problems by field, which are also shown."""
+        values, wrong = self.parse()
+        self.show_problems(wrong)
+        return values, wrong
+
+    def parse(self) -> tuple[dict[str, Any], dict[str, str]]:
+        """Return the values of the changed fields and the problems by field, without showing them."""
         values: dict[str, Any] = {}
         wrong: dict[str, str] = {}
         for name, raw in self.raw.items():
@@ -80,7 +90,6 @@ class OverrideForm:
                 wrong[name] = ' '.join(problems(error).values())
             except ValueError as error:
                 wrong[name] = str(error)
-        self.show_problems(wrong)
         return values, wrong
 
     def _validate(self, name: str, value: Any) -> Any:
@@ -116,8 +125,9 @@ class OverrideForm:
                 control = self._make_control(field, on_change=self._notify, on_blur=lambda: None)
                 control.set_content(self._content.get(name, self._current(name)))
                 self._controls[name] = control
-            undo = button('Restore the original', icon='undo', kind='quiet small')
-            undo.on('click', self._restore)
+            with Box():
+                undo = button('Restore the original', icon='undo', kind='quiet small')
+                undo.on('click', self._restore)
 
     def _restore(self) -> None:
         self.fill({})

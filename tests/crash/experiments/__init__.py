@@ -1,0 +1,1 @@
+"""Experiments whose processes are killed, at any moment and any write."""

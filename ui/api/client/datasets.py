@@ -1,0 +1,37 @@
+"""Datasets on a server: large ones are sent as a file, which has no limit but that of a dataset."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from urllib.parse import quote
+
+from engine.operations import Datasets, implement
+from engine.operations.experiments import Case, DatasetInfo
+from engine.operations.experiments.datasets import write_lines
+from ui.api.client.connection import Connection
+from ui.api.client.derived import RemoteDoor, remote
+from ui.api.wire import decode
+
+MAX_BODY = 1 << 20
+"""Size of cases from which on they are sent as a file: a server reads that while it does other things."""
+
+
+def remote_datasets(connection: Connection) -> Datasets:
+    """Return the datasets of the server at the other end of a connection."""
+    derived = remote(Datasets, connection)
+
+    async def save(dataset: str, cases: Sequence[Case], *, note: str = '') -> DatasetInfo:
+        lines = await asyncio.to_thread(write_lines, cases)
+        if len(lines) <= MAX_BODY:
+            return await derived.save(dataset, cases, note=note)
+        path, kind = (
+            f'datasets/{quote(dataset, safe="")}/uploads',
+            {'Content-Type': 'application/octet-stream'},
+        )
+        answer = await connection.ask(
+            'POST', path, safe=True, content=lines, params={'note': note}, headers=kind
+        )
+        return decode(DatasetInfo, answer.json())
+
+    return implement(Datasets, RemoteDoor(Datasets, connection), save=save)

@@ -101,3 +101,11 @@ def test_limits_hold_inside_lists_and_for_what_may_be_null(field: str, value: An
     with pytest.raises(InvalidInput, match=problem):
         pattern.parse({'style': 'plain', 'more': value})
     assert pattern.parse({'style': 'plain'})
+
+
+def test_no_field_of_memory_takes_the_place_of_the_seats_that_people_have() -> None:
+    text = TEXT.replace('memory: {', 'memory: {seats: integer, ')
+    assert load_chart(text)
+    seated = text.replace('then: {', 'seat: {name: writer, event: write}, then: {')
+    with pytest.raises(InvalidInput, match="chart:3: 'seats' is reserved"):
+        load_chart(seated)

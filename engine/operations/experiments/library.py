@@ -141,9 +141,8 @@ class Library:
 
     async def _make(self, name: str, now: float, author: str) -> DatasetInfo:
         """Make a dataset, unless somebody else has just done so. Raises `InvalidInput`."""
-        if not 0 < len(name) <= 200 or '/' in name or not name.strip('.'):
-            problem = 'its name must have 1 to 200 characters, more than dots, and no slash'
-            raise InvalidInput({'dataset': problem})
+        if problem := name_problem(name):
+            raise InvalidInput({'dataset': f'its name {problem}'})
         # An id that follows from the name, so that two who save under a new name at once make one dataset.
         new = DatasetInfo(id=digest_of('dataset', name)[:12], name=name, created=now, author=author)
         try:
@@ -221,6 +220,12 @@ class Library:
 
 def _name_of(dataset: str) -> str:
     return ' '.join(dataset.split())
+
+
+def name_problem(name: str) -> str:
+    """Return why no dataset can have this name; '' if one can."""
+    is_good = 0 < len(name) <= 200 and '/' not in name and name.strip('.') and name == _name_of(name)
+    return '' if is_good else 'must have 1 to 200 characters, more than dots, no slash and single spaces'
 
 
 def _is_named(entry: Entry, dataset: DatasetInfo) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any, TypeVar
 
 from engine.errors import UnknownRun
 from engine.history.bundle.documents import Document
@@ -17,7 +18,10 @@ from engine.operations.experiments.library import CASE_LIST, PER_ENTRY, Library,
 from engine.operations.experiments.records import Cell, Experiment, digest_of
 from engine.operations.experiments.running.host import Host
 from engine.operations.experiments.store import ExperimentStore
-from engine.records import RunId, RunInfo
+from engine.records import Launch, RunId, RunInfo, file_bytes, file_content
+from engine.records.launch import FILE_CONTENT
+
+F = TypeVar('F', Case, Launch)
 
 CHUNK_BYTES = 1 << 20
 """Approximate bytes of the cases in one document, of which a case may take more."""
@@ -87,7 +91,7 @@ class BundleExport:
             yield to_document(dataset.id, replace(dataset, versions=(version,)))
             for number, chunk in enumerate(chunks):
                 yield to_document(f'{dataset.id}/{number:06}', CaseChunk(cases=chunk))
-        yield to_document(experiment.id, experiment)
+        yield to_document(experiment.id, await asyncio.to_thread(_redact_files, experiment, redaction))
         for cell in cells:
             yield to_document(cell.id, cell)
         for mark in await self._store.marks.list(about=experiment.id):
@@ -96,10 +100,37 @@ class BundleExport:
 
 def _redact_cases(cases: Sequence[Case], redaction: Redaction) -> tuple[Iterator[tuple[Case, ...]], str]:
     """Return the cases without secrets, some at a time, and the digest of all."""
-    before = jsonable(CASE_LIST.dump_python(list(cases), mode='json'))
-    after = redaction.redact_value(before)
-    redacted = CASE_LIST.validate_python(after)
-    return _chunks(redacted), digest_of(after)
+    readable = [_without_secrets(case, redaction) for case in cases]
+    values = redaction.redact_value(jsonable(CASE_LIST.dump_python(readable, mode='json')))
+    redacted = CASE_LIST.validate_python(values)
+    return _chunks(redacted), digest_of(CASE_LIST.dump_python(redacted, mode='json'))
+
+
+def _redact_files(experiment: Experiment, redaction: Redaction) -> Experiment:
+    """Return an experiment without secrets in files that are no text; text is looked through as any other."""
+    variants = tuple(
+        replace(variant, change={**variant.change, 'files': _redacted(files, redaction)})
+        if isinstance(files := variant.change.get('files'), Mapping)
+        else variant
+        for variant in experiment.variants
+    )
+    return replace(experiment, base=_without_secrets(experiment.base, redaction), variants=variants)
+
+
+def _without_secrets(item: F, redaction: Redaction) -> F:
+    return replace(item, files=_redacted(item.files, redaction))
+
+
+def _redacted(files: Mapping[str, Any], redaction: Redaction) -> dict[str, Any]:
+    redacted = dict(files)
+    for path, content in files.items():
+        if isinstance(content, Mapping):  # Bytes. None, in a variant, takes a file of the base away.
+            data = file_bytes(FILE_CONTENT.validate_python(content))
+            hidden = redaction.redact_content(data)
+            if hidden != data:
+                redaction.found += 1
+                redacted[path] = file_content(hidden)
+    return redacted
 
 
 def _chunks(cases: Sequence[Case]) -> Iterator[tuple[Case, ...]]:

@@ -17,7 +17,7 @@ from engine.journal.documents import Entry
 from engine.journal.protocol import Journal
 from engine.operations.experiments.datasets import MAX_BYTES, MAX_CASES, Case
 from engine.operations.experiments.files.documents import CaseChunk, json_of, to_record
-from engine.operations.experiments.library import CASE_LIST, DatasetInfo, Library, encode_cases
+from engine.operations.experiments.library import CASE_LIST, DatasetInfo, Library, encode_cases, name_problem
 from engine.operations.experiments.planning import TAG, launch_of
 from engine.operations.experiments.records import Cell, Experiment, Mark, cell_id, mark_id
 from engine.operations.experiments.scorers import read_scorers
@@ -165,8 +165,8 @@ class _Reading:
         _check_id(dataset.id)
         if len(dataset.versions) != 1:
             raise InvalidInput({'versions': 'must be the one version that the experiment uses'})
-        if ' '.join(dataset.name.split()) != dataset.name:
-            raise InvalidInput({'name': 'has spaces where no name has them'})
+        if problem := name_problem(dataset.name):
+            raise InvalidInput({'name': problem})
         _check_times(created=dataset.created, versions=dataset.versions[0].created)
         self.dataset = dataset
 

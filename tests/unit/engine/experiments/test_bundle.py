@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import sqlite3
 from collections.abc import AsyncIterator, Callable
@@ -16,8 +17,9 @@ from engine.errors import BundleError
 from engine.journal import MemoryJournal
 from engine.operations.experiments.datasets import Case
 from engine.operations.experiments.files.bundle_import import UNDER_WAY
-from engine.operations.experiments.records import Experiment, ScorerSpec
+from engine.operations.experiments.records import Experiment, ScorerSpec, Variant
 from engine.records import Launch, RunId, RunQuery
+from engine.records.launch import BinaryFile, file_bytes
 from engine.runtime.run_factory import acting_as
 from storage import open_journal
 from tests.support.charts.echo import Echo
@@ -186,19 +188,30 @@ async def test_runs_that_are_hidden_in_the_trash_or_elsewhere_are_no_part_of_it(
 async def test_secrets_are_removed_and_the_version_of_the_dataset_still_fits(
     source: LocalConductor, target: LocalConductor
 ) -> None:
+    binary = {'key.bin': BinaryFile(base64=base64.b64encode(b'\xff\0' + SECRET.encode()).decode())}
     cases = [Case(id=f'{n}', parameters={'answer': f'with {SECRET}'}) for n in range(2)]
     await source.datasets.save('keys', cases)
     name = f'About {SECRET}'
     ended = (await source.experiment(experiment(name=name, dataset='keys', variants=VARIANTS[:1]))).experiment
+    dataset = await source.datasets.save('keys', [replace(case, files=binary) for case in cases])
+    ended = replace(
+        ended,
+        version=dataset.versions[-1].id,
+        base=Launch(pattern='echo', files=binary),
+        variants=(Variant(name='as it is', change={'files': {**binary, 'gone': None}}),),
+    )
+    await source.experiments._store.change(ended.id, lambda stored: ended)
     cell = (await source.experiments.cells(ended.id)).cells[0]
     await source.experiments.mark(ended.id, cell.id, comment=SECRET)
     bundle = await whole(source, ended.id)
-    assert SECRET.encode() not in bundle
+    assert SECRET.encode() not in bundle and binary['key.bin']['base64'].encode() not in bundle
     await take(target, bundle)
     stored = await target.experiments.get(ended.id)
     assert stored.name == 'About [hidden]' and stored.version != ended.version
     (case, _) = await target.datasets.cases('keys', stored.version)
     assert case.parameters == {'answer': 'with [hidden]'}
+    assert file_bytes(case.files['key.bin']) == b'\xff\0[hidden]' == file_bytes(stored.base.files['key.bin'])
+    assert stored.variants[0].change['files'] == {**stored.base.files, 'gone': None}
     assert [mark.comment for mark in await target.experiments.marks(ended.id)] == ['[hidden]']
 
 

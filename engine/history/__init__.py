@@ -27,12 +27,6 @@ from engine.history.forks.fork_records import (
     lineage_tree,
     origin_of,
 )
-from engine.history.forks.regression_tests import (
-    Expectations,
-    RegressionFailure,
-    RegressionResult,
-    RegressionTest,
-)
 from engine.history.merging import COMPOSED_AGENT, Mergeable, MergeOptions, Pick, merge_message
 from engine.history.path_statistics import merge_shapes
 from engine.history.report import report_of
@@ -46,7 +40,6 @@ __all__ = [
     'CostEstimate',
     'DiskUsage',
     'Divergence',
-    'Expectations',
     'ForkOverrides',
     'GuardDifference',
     'Imported',
@@ -58,9 +51,6 @@ __all__ = [
     'Pick',
     'Piece',
     'Redaction',
-    'RegressionFailure',
-    'RegressionResult',
-    'RegressionTest',
     'Row',
     'RunReader',
     'RunStats',

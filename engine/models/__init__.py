@@ -14,7 +14,6 @@ from engine.models.registry import (
 )
 from engine.models.stubs import StubFile, models_and_stubs, read_stub_file, write_stubs
 from engine.models.usage_estimate import CHARACTERS_A_TOKEN
-from engine.models.yaml_lines import QuickLoader
 from engine.records.effort import EFFORT_LEVELS, EFFORT_SYNTAX, is_effort
 
 __all__ = [
@@ -31,7 +30,6 @@ __all__ = [
     'EndpointInfo',
     'KnownProvider',
     'ModelRegistry',
-    'QuickLoader',
     'StubFile',
     'Waiting',
     'endpoints_file',

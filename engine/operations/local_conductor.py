@@ -19,7 +19,6 @@ from engine.history.bundle.store import BundleStore
 from engine.history.bundle.writer import export_bundle
 from engine.history.forks.fork_setup import ForkSetup
 from engine.history.forks.forks import Forks
-from engine.history.forks.regression_tests import RegressionTests
 from engine.history.merging import RunMerging
 from engine.history.retention import RunMaintenance
 from engine.history.run_reader import RunReader
@@ -32,8 +31,11 @@ from engine.journal.retention_policy import Retention
 from engine.models import endpoints_file
 from engine.operations.conductor import RunHandle
 from engine.operations.experimenting import ExperimentResult, run_experiment
+from engine.operations.experiments.checking import CheckResult, check_file
 from engine.operations.experiments.experiments import Experiments
 from engine.operations.experiments.files.bundle_import import ExperimentDocuments
+from engine.operations.experiments.files.saved_test import saved_test
+from engine.operations.experiments.files.yaml_file import ExperimentFile
 from engine.operations.experiments.records import Experiment
 from engine.operations.library_charts import LibraryCharts
 from engine.operations.rehearsal import Cost, Rehearsals
@@ -63,7 +65,7 @@ class LocalConductor:
     Use it as an async context manager: on exit it releases the runs, which continue once recovered.
 
     Most operations are carried out by components with one concern each: `Journal`, `LiveRuns`, `RunControl`,
-    `RunReader`, `RunMaintenance`, `Forks`, `RegressionTests`.
+    `RunReader`, `RunMaintenance`, `Forks`, `Experiments`.
 
     Args:
         journal: where runs are stored; in memory by default.
@@ -136,7 +138,7 @@ class LocalConductor:
         self.owner, self.stranded = live.owner, live.stranded
         control, reader = RunControl(live), RunReader(self.journal, self.catalog)
         maintenance, forks = RunMaintenance(live, control), Forks(live, reader)
-        tests = RegressionTests(live, reader, forks)
+        self._shares_catalog = False
         self.endpoints = CatalogEndpoints(self.catalog, self.clock)
         self.mcp_servers = CatalogServers(self.catalog)
         self.agents = CatalogAgents(self.catalog, self.sandbox, self.clock)
@@ -146,7 +148,7 @@ class LocalConductor:
             workspaces=self.workspaces,
             recordings=self.recordings,
             clock=self.clock,
-            documents=ExperimentDocuments(self.journal.documents, self.catalog, self.clock),
+            documents=ExperimentDocuments(self.journal, self.catalog, self.clock),
         )
 
         self.recover = live.recover
@@ -194,14 +196,13 @@ class LocalConductor:
         self.fork = forks.fork
         self.fork_all = forks.fork_all
         self.forecast = forks.forecast
+        self.replay = forks.replay
         self.rerun = forks.rerun
         self.retry = forks.retry
         self.retry_at = forks.retry_at
         self.lineage = forks.lineage
         self.family = forks.family
         self.mark_winner = forks.mark_winner
-        self.save_test = tests.save_test
-        self.check = tests.check
         self.rehearse = Rehearsals(self.catalog, self.journal).rehearse
         self.experiments = Experiments(self, self._prepare, self._cost_of, is_alive)
         self.datasets = self.experiments.datasets
@@ -224,7 +225,8 @@ class LocalConductor:
         try:
             await self._live.release(grace)
         finally:
-            await asyncio.gather(self.journal.close(), self.catalog.close())
+            own = () if self._shares_catalog else (self.catalog.close(),)
+            await asyncio.gather(self.journal.close(), *own)
             await self.workspaces.close()
 
     @property
@@ -285,6 +287,25 @@ class LocalConductor:
     async def experiment(self, experiment: Experiment) -> ExperimentResult:
         """Start an experiment, wait until it is over, and return its result."""
         return await run_experiment(self, experiment)
+
+    async def save_test(self, run: RunId) -> ExperimentFile:
+        """Make a test of a run: an experiment on its recording that expects what it did.
+
+        Raises:
+            UnknownRun
+            UnknownPattern: the run was imported from a trace, so there is no pattern to test.
+        """
+        info, view, shape = await self.info(run), await self.view(run), await self.shape(run)
+        if shape.is_imported_trace:
+            self.catalog.pattern(shape.pattern)
+        return saved_test(info, shape, view, await self.transitions(run, until=view.seq))
+
+    async def check(self, file: ExperimentFile) -> CheckResult:
+        """Run an experiment on recordings apart from the runs here; see `check_file`."""
+        aside = LocalConductor(catalog=self.catalog, clock=self.clock, sandbox=self.sandbox)
+        aside._shares_catalog = True
+        async with aside:
+            return await check_file(aside, file)
 
     def handle(self, run: RunId) -> RunHandle:
         """Return a handle to an existing run."""

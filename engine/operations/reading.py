@@ -8,8 +8,9 @@ from typing import Annotated, Protocol
 from pydantic import Field
 
 from engine.history.comparison import Comparison
-from engine.history.forks.regression_tests import RegressionResult, RegressionTest
 from engine.journal.projection import Fold
+from engine.operations.experiments.checking import CheckResult
+from engine.operations.experiments.files.yaml_file import ExperimentFile
 from engine.operations.table import Role, operation
 from engine.records import (
     Outcome,
@@ -106,13 +107,13 @@ class Checking(Protocol):
     async def audit(self, run: RunId) -> int:
         """Replay the events of a run through a fresh chart, and check that each step is as recorded."""
 
-    @operation(Role.VIEWER, by_hand='save_test')
-    async def save_test(self, run: RunId) -> RegressionTest:
-        """Make a regression test that expects what the run did."""
+    @operation(Role.VIEWER, 'GET runs/{run}/test')
+    async def save_test(self, run: RunId) -> ExperimentFile:
+        """Make a test of a run: an experiment on its recording that expects what it did."""
 
-    @operation(Role.OPERATOR, by_hand='check')
-    async def check(self, test: RegressionTest) -> RegressionResult:
-        """Replay a regression test through the current pattern, without calling models or tools."""
+    @operation(Role.OPERATOR, 'POST checks')
+    async def check(self, file: ExperimentFile) -> CheckResult:
+        """Run an experiment on recordings aside, with today's patterns, without models, tools or people."""
 
     @operation(Role.VIEWER, by_hand='explain_guards')
     async def explain_guards(self, run: RunId) -> GuardExplanations:

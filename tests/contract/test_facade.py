@@ -352,10 +352,14 @@ async def test_a_run_is_saved_as_a_test(conductor: Conductor, local_conductor: C
     run = await run_to_end(conductor, 'pipeline')
     test = await conductor.save_test(run)
     assert test == await local_conductor.save_test(run)
-    aside = LocalConductor(catalog=local_conductor.catalog)
-    report = await (conductor if isinstance(conductor, HttpConductor) else aside).check(test)
-    assert report.passed
-    await aside.close()
+    before = (await conductor.runs()).total
+    assert (await conductor.check(test)).passed
+    assert (await conductor.runs()).total == before
+    await conductor.datasets.save('tea', test.cases)
+    (case,) = await conductor.datasets.cases('tea')
+    assert case.recording is None and (await conductor.info(case.source)).usage.total
+    result = await conductor.experiment(replace(test.experiment, dataset='tea'))
+    assert [score.value for score in result.cells[0].scores.values()] == [1, 1, 1]
 
 
 async def test_a_pattern_is_rehearsed(conductor: Conductor, local_conductor: Conductor):

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from engine.history import DiskUsage, Kind, RegressionTest
+from engine.history import DiskUsage, Kind
 from engine.journal import Retention
-from engine.records import RunId, RunInfo, Transition
-from ui.api.wire import input_model, wire
+from engine.records import RunId, RunInfo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,15 +42,3 @@ class StorageUse:
     runs: Mapping[RunId, DiskUsage]
     total: int
     """Bytes of all runs together."""
-
-
-class SavedTest(RegressionTest):
-    """A regression test in responses."""
-
-    recorded: list[wire(Transition)]  # type: ignore[valid-type]
-
-
-class SavedTestInput(RegressionTest):
-    """A regression test in requests."""
-
-    recorded: list[input_model(Transition)]  # type: ignore[valid-type]

@@ -7,8 +7,7 @@ import asyncio
 from engine import Conductor, LocalConductor
 from engine.agents import ToolPlayground
 from engine.errors import NotAllowed, SignedOut
-from engine.history import RegressionResult, RegressionTest
-from engine.operations import Role, operations_of
+from engine.operations import Role
 from ui.app.access.access import Access
 from ui.app.access.caller import ANYONE, IDENTITY, Caller, Identity
 from ui.app.access.operations import AccountOperations, guard_accounts
@@ -107,12 +106,6 @@ class Backend:
         if self.access is None:
             raise NotAllowed('this server has no accounts: create the first one with `hemicycle user add`')
         return guard_accounts(self.access, _current_identity())
-
-    async def check(self, test: RegressionTest) -> RegressionResult:
-        """Replay a regression test apart from the server's runs. Raises what `Conductor.check` does."""
-        self.caller.require(operations_of(Conductor)['check'].role, 'check')
-        async with LocalConductor(catalog=self.root.catalog) as aside:
-            return await aside.check(test)
 
     def playground(self, person: str) -> ToolPlayground:
         """Return a person's folder for trying tools, kept while the server runs. Raises `NotAllowed`."""

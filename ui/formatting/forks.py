@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from engine import Transition
-from engine.history import CostEstimate, RegressionFailure
+from engine.history import CostEstimate
 from engine.records import RunInfo
 from ui.formatting.steps import duration, pointer_text, role_title, short_json
 from ui.formatting.usage import dollars as money
@@ -26,12 +26,6 @@ def turn_sentence(step: int, end: int) -> str:
     if end == step + 1:
         return f'Step {end} is an immediate consequence of step {step} and is kept with it.'
     return f'Steps {step + 1} to {end} are immediate consequences of step {step} and are kept with it.'
-
-
-def miss_text(miss: RegressionFailure) -> str:
-    """Return which expectation of a test was not met, where, and what came instead."""
-    at = f' at step {miss.step}' if miss.step else ''
-    return f'{miss.what}{at}: expected {miss.wanted}; actual: {miss.came}'
 
 
 def cost_sentence(forecasts: Sequence[CostEstimate]) -> tuple[bool, str]:

@@ -16,6 +16,7 @@ from typing import BinaryIO
 import orjson
 
 from engine.errors import BundleError, InvalidInput
+from engine.history.bundle.closing import closing_step
 from engine.history.bundle.documents import DocumentImport
 from engine.history.bundle.format import (
     LOCAL_FIELDS,
@@ -37,7 +38,7 @@ from engine.history.bundle.format import (
 from engine.history.bundle.staging import SNAPSHOT_PREFIX, ChunkedWriter, StagedRun, Staging
 from engine.history.bundle.validation import check_document, check_shape, check_step, check_trees
 from engine.journal.projection import Fold
-from engine.records import Event, RunId, StatePath, Transition
+from engine.records import RunId
 from engine.records.events import DIGEST
 from engine.runtime.recorder import SNAPSHOT_STEPS, summary
 from engine.statechart.shape_builder import START
@@ -47,8 +48,6 @@ MAX_UNPACKED_BYTES = 4 << 30
 MAX_DOCUMENTS = 250_000
 MEASURE_EVERY = 8 << 20
 """Bytes of steps between two checks of the size of a run's data."""
-CLOSED_REASON = 'it came unfinished from elsewhere: here it can be looked at and forked'
-"""Why an unfinished run is cancelled on import."""
 
 
 class ImportAborted(Exception):
@@ -296,13 +295,7 @@ class BundleReader:
             if DIGEST.fullmatch(tree):
                 check_trees(line, objects, [tree])
         if not projection.status.ended:
-            run.closing = Transition(
-                run=run.info.id,
-                seq=projection.seq + 1,
-                time=projection.time or run.info.created,
-                event=Event(name='cancel', data={'reason': CLOSED_REASON}),
-                left=tuple(StatePath(path) for path in reversed(projection.entered)),
-            )
+            run.closing = closing_step(run.info, projection)
             self._fold.apply(run.closing)
         # The status in the file is not trusted: it is derived from the steps.
         run.info = summary(run.info, projection)

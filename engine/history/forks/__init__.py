@@ -1,1 +1,1 @@
-"""Forks of runs: overrides, replay from the record, cost estimates, and regression tests."""
+"""Forks of runs: overrides, replay from the record, and cost estimates."""

@@ -131,7 +131,7 @@ def apply_overrides(
     effort = {role: level for role, level in effort.items() if level}
     if plays == {'simulated'}:
         models = dict.fromkeys({'', *models}, SCRIPTED)
-    else:
+    elif plays != {'recorded'} or variation.beyond != 'stop':  # No model is called otherwise.
         check_options(services, models, {**info.options, 'effort': effort})
     overridden: dict[str, Any] = {
         'instructions': workflow.instruction_overrides,

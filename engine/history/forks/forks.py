@@ -9,6 +9,7 @@ from dataclasses import asdict, replace
 from typing import Unpack
 
 from engine.errors import EventRefused, InvalidInput, JournalConflict, JournalDamaged
+from engine.history.bundle.closing import is_closing
 from engine.history.forks.forecast import from_others, from_parent
 from engine.history.forks.fork_plan import ForkPlanner, find_retry_step
 from engine.history.forks.fork_records import (
@@ -21,12 +22,14 @@ from engine.history.forks.fork_records import (
     make_policy,
 )
 from engine.history.run_reader import RunReader
-from engine.records import RunId, RunQuery, StartOptions, Status, VariantOptions
+from engine.records import Launch, RunId, RunInfo, RunQuery, StartOptions, Status, VariantOptions
 from engine.records.jsonable import to_jsonable
 from engine.records.payloads import RecoverData
 from engine.runtime.live_runs import LiveRuns
 from engine.runtime.run_factory import new_run_id, normalize_budget
 
+ANSWERING = ('record', 'replay')
+"""Options of recorded exchanges, which a run answered from a journal does not take over."""
 MAX_COMPARED_RUNS = 20
 """Number of a pattern's newest finished runs to estimate from when the parent has not finished."""
 
@@ -64,7 +67,43 @@ class Forks:
             UnknownRun, UnknownStep, UnknownPattern, EventRefused, WorkspaceError
             InvalidInput: names the field of the overrides, or the path of the edit.
         """
-        return await self._fork(run, at, overrides or ForkOverrides(), new=new, **options)
+        parent = await self.journal.info(run)
+        return await self._fork(parent, at, overrides or ForkOverrides(), new=new, **options)
+
+    async def replay(self, run: RunId, launch: Launch, *, new: RunId) -> RunId:
+        """Start a run that is answered from another's journal, and stops where that has nothing.
+
+        It calls no model and no tool, nor does it wait for people: see `unrecorded`.
+
+        Args:
+            run: the other run. The new one is launched like that, apart from what follows.
+            launch: its version, parameters, approvals, budget, title, tags and privacy are the new run's.
+            new: the new run's id.
+
+        Raises:
+            UnknownRun, UnknownPattern, InvalidInput
+        """
+        source = await self.journal.info(run)
+        options = {name: value for name, value in source.options.items() if name not in ANSWERING}
+        if 'approvals' in launch.options:
+            options['approvals'] = launch.approvals
+        parent = replace(
+            source,
+            version=launch.version,
+            options=options,
+            tags=launch.tags,
+            private=launch.private,
+            # What stands for the end of a run that came unfinished was not done by it.
+            seq=source.seq - is_closing(await self.journal.transitions(run, after=max(0, source.seq - 1))),
+        )
+        pattern = self._live.catalog.pattern_of(parent)
+        given = pattern(pattern.parse_recorded({**source.parameters, **launch.parameters}))
+        values = given.parameters.model_dump(mode='json')
+        other = {
+            name: values[name] for name in launch.parameters if values[name] != source.parameters.get(name)
+        }
+        overrides = ForkOverrides(parameters=other, after='recorded', beyond='stop')
+        return await self._fork(parent, 0, overrides, new=new, title=launch.title, budget=launch.budget)
 
     async def fork_all(
         self,
@@ -102,7 +141,9 @@ class Forks:
         titles = {name: f'{changes.title or parent.title} ({name})' for name, changes in variations.items()}
         for (name, variation), id in zip(variations.items(), ids, strict=True):
             with suppress(JournalConflict):  # It was already forked in an earlier attempt: see `new`.
-                await self._fork(run, at, variation, {'group': group}, new=id, title=titles[name], **options)
+                await self._fork(
+                    parent, at, variation, {'group': group}, new=id, title=titles[name], **options
+                )
         return list(ids)
 
     async def forecast(self, run: RunId, at: int, overrides: ForkOverrides | None = None) -> CostEstimate:
@@ -139,8 +180,8 @@ class Forks:
         Raises:
             UnknownRun, UnknownPattern, InvalidInput
         """
-        live = ForkOverrides(before='live')
-        return await self._fork(run, 0, live, {'kind': 'rerun'}, new=new, **options)
+        parent, live = await self.journal.info(run), ForkOverrides(before='live')
+        return await self._fork(parent, 0, live, {'kind': 'rerun'}, new=new, **options)
 
     async def retry(
         self,
@@ -157,8 +198,8 @@ class Forks:
             UnknownRun, UnknownPattern, WorkspaceError
             EventRefused: the run has not failed.
         """
-        at = await self.retry_at(run)
-        return await self._fork(run, at, ForkOverrides(), {'kind': 'retry'}, new=new, **options)
+        parent, at = await self.journal.info(run), await self.retry_at(run)
+        return await self._fork(parent, at, ForkOverrides(), {'kind': 'retry'}, new=new, **options)
 
     async def retry_at(self, run: RunId) -> int:
         """Return the step from which `retry` continues. Raises `UnknownRun`, `EventRefused`."""
@@ -192,7 +233,7 @@ class Forks:
 
     async def _fork(
         self,
-        run: RunId,
+        parent: RunInfo,
         at: int,
         variation: ForkOverrides,
         origin: ForkOrigin | None = None,
@@ -202,7 +243,6 @@ class Forks:
     ) -> RunId:
         origin = origin or {}
         title, paused = options.get('title', ''), options.get('paused', False)
-        parent = await self.journal.info(run)
         draft = await self._planner.plan(parent, at, variation)
         begin = draft.info.parent_at
         plays = make_policy(variation, begin=begin, at=at, until=parent.seq)
@@ -215,7 +255,7 @@ class Forks:
         limited = normalize_budget(options.get('budget')) or draft.info.budget
         if begin:
             says: RecoverData = {
-                'forked': f'{run}@{begin}',
+                'forked': f'{parent.id}@{begin}',
                 'playing': plays is not None and plays.strict,
                 'paused': paused,
                 'retried': origin.get('kind') == 'retry',

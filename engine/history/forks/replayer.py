@@ -25,6 +25,17 @@ UNRECORDED = 'nothing is recorded'
 """The start of a pause's reason when a fork cannot continue without a person."""
 
 
+def unrecorded(step: Transition) -> str:
+    """Return why a run that may only replay stops at this step; '' if it does not.
+
+    It has paused, or what is left is to be done by people or to be waited for.
+    """
+    if step.event.played or step.event.name not in ('pause', 'recover'):
+        return ''
+    reason = str(step.event.data.get('reason' if step.event.name == 'pause' else 'left', ''))
+    return reason.partition(';')[0] if reason.startswith(UNRECORDED) else ''
+
+
 class Replayer:
     """Replays a log to one run.
 

@@ -4,6 +4,7 @@ from engine.operations.experiments.adoption import AdoptionKind, AdoptionPlan, L
 from engine.operations.experiments.answer.path_records import PathAnswer, PlaceStats, PlaceUse
 from engine.operations.experiments.answer.records import Answer, TrendPoint, VariantComparison, VariantSummary
 from engine.operations.experiments.answer.words import figures, plain, quoted
+from engine.operations.experiments.checking import CheckedRun, CheckResult
 from engine.operations.experiments.datasets import (
     Case,
     ImportedCases,
@@ -12,7 +13,13 @@ from engine.operations.experiments.datasets import (
     export_json_lines,
     import_cases,
 )
-from engine.operations.experiments.files.yaml_file import SAMPLE, read_experiment
+from engine.operations.experiments.files.saved_test import scorers_of
+from engine.operations.experiments.files.yaml_file import (
+    SAMPLE,
+    ExperimentFile,
+    read_experiment,
+    to_values,
+)
 from engine.operations.experiments.library import DatasetInfo, UnknownDataset
 from engine.operations.experiments.marking import Agreement, Pairing, Unmarked
 from engine.operations.experiments.planning import TAG, Amounts, Estimate, Plan, change_between, launch_of
@@ -43,10 +50,13 @@ __all__ = [
     'Answer',
     'Case',
     'Cell',
+    'CheckResult',
+    'CheckedRun',
     'DatasetInfo',
     'Direction',
     'Estimate',
     'Experiment',
+    'ExperimentFile',
     'ImportedCases',
     'LaunchDefault',
     'Mark',
@@ -78,4 +88,6 @@ __all__ = [
     'read_experiment',
     'read_scorers',
     'scorer',
+    'scorers_of',
+    'to_values',
 ]

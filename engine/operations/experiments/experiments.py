@@ -58,13 +58,16 @@ class Experiments:
     ) -> None:
         self._host, self._rehearse = host, rehearse
         documents = host.journal.documents
-        self._store, self.datasets = ExperimentStore(documents), Library(documents, host.catalog, host.clock)
+        self._store, self.datasets = (
+            ExperimentStore(documents),
+            Library(host.journal, host.catalog, host.clock),
+        )
         self._adoption = Adoption(documents, host.charts, host.catalog, self.datasets, host.clock)
         self._marking = Marking(host, self._store, self.datasets)
         self._bundles = BundleExport(host, self._store, self.datasets)
         self._preparing = Preparing(host, self._store, self.datasets, check)
         self._drivers = Drivers(host, self._store, self.datasets, self._preparing, is_alive)
-        self.run, self.close = self._drivers.run, self._drivers.close
+        self.run, self.close, self.wait = self._drivers.run, self._drivers.close, self._drivers.wait
         self._seen: Seen = lambda record: True
         self._counts: dict[tuple[str, str, str], int] = {}
         """How many cases a split of a version of a dataset has."""

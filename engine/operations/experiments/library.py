@@ -15,9 +15,11 @@ from pydantic import Field, TypeAdapter
 from engine.configuration.catalog import Catalog
 from engine.errors import EngineError, EntryChanged, InvalidInput
 from engine.host.clock import Clock
-from engine.journal.documents import Documents, Entry, EntryQuery
+from engine.journal.documents import Entry, EntryQuery
+from engine.journal.protocol import Journal
 from engine.journal.store import Columns, Store
 from engine.operations.experiments.datasets import MAX_CASES, Case, ImportedCases, check_size, import_cases
+from engine.operations.experiments.datasets.recordings import keep_recordings
 from engine.operations.experiments.records import MAX_CASE, digest_of
 from engine.records import COMPUTED, Instant, Label
 from engine.records.jsonable import refuse_nul
@@ -76,9 +78,10 @@ class DatasetInfo:
 class Library:
     """Datasets in a conductor's journal. Every method may raise `JournalError`."""
 
-    def __init__(self, documents: Documents, catalog: Catalog, clock: Clock) -> None:
-        self._documents, self._catalog, self._clock = documents, catalog, clock
-        self._store = Store(documents, 'dataset', DatasetInfo, UnknownDataset, Columns(rank='created'))
+    def __init__(self, journal: Journal, catalog: Catalog, clock: Clock) -> None:
+        self._journal, self._catalog, self._clock = journal, catalog, clock
+        self._documents = journal.documents
+        self._store = Store(self._documents, 'dataset', DatasetInfo, UnknownDataset, Columns(rank='created'))
 
     async def list(self) -> list[DatasetInfo]:
         """Return all datasets, sorted by name."""
@@ -105,9 +108,13 @@ class Library:
     async def save(self, dataset: str, cases: Sequence[Case], *, note: str = '') -> DatasetInfo:
         """Save a version of a dataset; a dataset of an unknown name is made. Equal cases make no version.
 
+        Recordings that come with cases become runs in the journal.
+
         Raises:
+            UnknownPattern: that of a recording.
             InvalidInput: names the case.
         """
+        cases = await keep_recordings(self._journal, self._catalog, cases)
         chunks, version = await asyncio.to_thread(encode_cases, cases)
         now, author = self._clock.now(), ACTOR.get()
         try:
@@ -235,6 +242,8 @@ def encode_cases(cases: Sequence[Case]) -> tuple[list[list[Any]], str]:
     for place, case in enumerate(cases):
         if not 0 < len(case.id) <= MAX_CASE or case.id in seen:
             problems[f'cases.{place}.id'] = f'must be unique and have 1 to {MAX_CASE} characters'
+        if case.recording:
+            problems[f'cases.{place}.recording'] = 'must be a run in the journal'
         seen.add(case.id)
         try:
             checked.append(replace(case, files=check_files(case.files, f'cases.{place}.files')))

@@ -90,7 +90,7 @@ class Experiment:
     budget: Budget | None = None
     """Limits on all runs together: once one is reached, no more start."""
     recorded: Annotated[StrictBool, Label('Recorded replies')] = False
-    """Answer from the recordings of the runs that cases were made from: no model is called."""
+    """Answer from what the runs that cases were made from have recorded: no model is called."""
     stop_early: Annotated[StrictBool, Label('Stop early')] = False
     """Stop once a sequential test finds a variant better or worse than the first."""
     after: Annotated[str, Field(max_length=100)] = ''
@@ -143,6 +143,24 @@ class Experiment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Miss:
+    """What was expected of a run and is not so."""
+
+    what: str
+    """What was expected: `status`, `answer`, or a condition on its way such as `visited`."""
+    wanted: str
+    came: str
+    step: int = 0
+    """The step at which it failed; 0 if it concerns no step."""
+
+    @property
+    def text(self) -> str:
+        """It in words."""
+        at = f' at step {self.step}' if self.step else ''
+        return f'{self.what}{at}: expected {self.wanted}; actual: {self.came}'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
     """What a scorer says of a run: None is not scored, which is no low score."""
 
@@ -153,6 +171,8 @@ class Score:
     """Whether it is not scored yet: it waits for people, or for the run that it is compared with."""
     runs: tuple[RunId, ...] = ()
     """The runs of the agents that judged it."""
+    misses: tuple[Miss, ...] = ()
+    """One by one, what was expected and is not so."""
 
 
 CellState = Literal['running', 'ended', 'scored']

@@ -1,12 +1,11 @@
 """The form of a regression test in a simulated browser: its expectations, a check, and its file."""
 
 import pytest
-import yaml
 
-from engine.history import RegressionTest
 from engine.operations import Role
+from engine.operations.experiments import read_experiment
 from tests.support.harness import complete_run
-from tests.support.pages.clicks import click, enter, see
+from tests.support.pages.clicks import answer, click, enter, see
 
 TASK = {'task': 'Tea or coffee?'}
 
@@ -32,23 +31,33 @@ async def test_a_test_expects_what_the_run_did_until_its_fields_say_otherwise(op
     await see(opened, 'Not visited at step 10: expected reviewing; actual: it was entered.')
 
 
-async def test_its_file_holds_the_expectations_of_the_form(opened):
+async def test_its_file_holds_the_expectations_of_the_form(opened, tmp_path):
     enter(opened, 'Ends as', '')
     enter(opened, 'Answer contains', 'Tea')
     enter(opened, 'Seconds at most', '60')
     enter(opened, 'failed', 'not_visited')
     click(opened, 'Download test')
     response = await opened.download.next()
-    saved = RegressionTest.model_validate(yaml.safe_load(response.text))
-    expect = saved.expect
-    assert (expect.status, expect.answer, expect.seconds, expect.not_visited) == (
-        None,
-        'Tea',
-        60.0,
-        ['failed'],
-    )
-    assert expect.visits['analyzing'] == 2 and 'reviewing' in expect.visited
-    assert len(saved.recorded) == 22
+    file = tmp_path / 'tea.yaml'
+    file.write_text(response.text, 'utf-8')
+    saved = read_experiment(file)
+    (case,) = saved.cases
+    path, text = saved.experiment.scorers
+    assert (path.kind, path.settings['seconds'], path.settings['not_visited']) == ('path', 60.0, ['failed'])
+    assert (text.kind, case.expectation) == ('contains', 'Tea')
+    assert path.settings['visits']['analyzing'] == 2 and 'reviewing' in path.settings['visited']
+    assert case.recording is not None and len(case.recording.steps) == 22
+
+
+async def test_it_becomes_a_case_of_a_dataset_with_what_the_form_expects(opened, conductor):
+    enter(opened, 'Answer contains', 'Tea')
+    click(opened, 'Add to dataset')
+    await see(opened, 'The run becomes a case')
+    enter(opened, 'Dataset', 'drinks')
+    answer(opened, 'Add')
+    await see(opened, 'Added to drinks', retries=20)
+    (case,) = await conductor.datasets.cases('drinks')
+    assert (case.expectation, case.source) == ('Tea', case.id)
 
 
 class TestForAViewer:

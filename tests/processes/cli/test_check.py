@@ -80,23 +80,39 @@ def checks(tmp_path_factory: pytest.TempPathFactory) -> Checks:
 
 
 def expecting(**expected: Any) -> Callable[[dict[str, Any]], Any]:
-    return lambda document: document['expect'].update(expected)
+    def change(document: dict[str, Any]) -> None:
+        for spec in document['scorers']:
+            if spec['name'] in expected:
+                spec['settings'] |= expected[spec['name']]
+
+    return change
 
 
 @pytest.mark.parametrize(
     ('expected', 'message'),
     [
-        ({'status': 'failed'}, 'status at step 3: expected failed; actual: done'),
-        ({'visited': ['lost']}, 'visited: expected lost; actual: the pattern has no such state'),
-        ({'visited': ['working.failed']}, 'visited: expected working.failed; actual: it was never entered'),
-        ({'not_visited': ['over']}, 'not_visited at step 3: expected over; actual: it was entered'),
-        ({'not_visited': ['ovre']}, 'not_visited: expected ovre; actual: the pattern has no such state'),
-        ({'visits': {'working': 0}}, 'visits at step 1: expected working 0 times at most; actual: 1 times'),
-        ({'visits': {'worknig': 2}}, 'visits: expected worknig; actual: the pattern has no such state'),
-        ({'tokens': 1}, 'tokens: expected at most 1; actual: '),
-        ({'dollars': -1}, 'dollars: expected at most -1; actual: 0'),
-        ({'seconds': -1}, 'seconds: expected at most -1; actual: '),
-        ({'answer': 'blue'}, "answer at step 3: expected 'blue'; actual: '"),
+        ({'status': {'status': ['failed']}}, 'status at step 3: expected failed; actual: done'),
+        ({'way': {'visited': ['lost']}}, 'visited: expected lost; actual: the pattern has no such state'),
+        (
+            {'way': {'visited': ['working.failed']}},
+            'visited: expected working.failed; actual: it was never entered',
+        ),
+        ({'way': {'not_visited': ['over']}}, 'not_visited at step 3: expected over; actual: it was entered'),
+        (
+            {'way': {'not_visited': ['ovre']}},
+            'not_visited: expected ovre; actual: the pattern has no such state',
+        ),
+        (
+            {'way': {'visits': {'working': 0}}},
+            'visits at step 1: expected working 0 times at most; actual: 1 times',
+        ),
+        (
+            {'way': {'visits': {'worknig': 2}}},
+            'visits: expected worknig; actual: the pattern has no such state',
+        ),
+        ({'way': {'tokens': 1}}, 'tokens: expected at most 1; actual: '),
+        ({'way': {'seconds': 0}}, 'seconds: expected at most 0; actual: '),
+        ({'answer': {'value': 'blue'}}, "answer at step 3: expected 'blue'; actual: '"),
     ],
 )
 def test_failed_expectations_show_the_actual_value(
@@ -117,23 +133,37 @@ def set_field(name: str, value: Any) -> Callable[[dict[str, Any]], Any]:
     return lambda document: document.update({name: value})
 
 
+def recording(change: Callable[[dict[str, Any]], Any]) -> Callable[[dict[str, Any]], Any]:
+    return lambda document: change(document['cases'][0]['recording'])
+
+
 @pytest.mark.parametrize(
     ('change', 'message'),
     [
-        ('', 'it must be a mapping, as `test save` writes it'),
-        ('- 1', 'it must be a mapping'),
-        ('a: [1,', 'it is not YAML'),
-        ('!!python/object/apply:os.getcwd []', 'it is not YAML'),
-        (without('pattern'), 'pattern: Field required'),
-        (set_field('pattern', 'smal'), "there is no pattern 'smal'"),
-        (set_field('parameters', {'task': 7}), 'parameters.task: Input should be a valid string'),
-        (set_field('recorded', []), 'recorded: it must begin with the step `start`'),
-        (lambda document: document['recorded'].pop(0), 'recorded: it must begin with the step `start`'),
-        (lambda document: document['recorded'].pop(1), 'recorded: step 2 is missing'),
-        (set_field('options', {'tools': 'all'}), 'options.tools: Input should be a valid dictionary'),
-        (set_field('options', {'replay': 'x'}), "options: a test has no option 'replay'"),
-        (set_field('expect', None), 'expect: it must be a mapping'),
-        (expecting(colour='red'), 'expect.colour'),
+        ('', 'must have 1 byte'),
+        ('- 1', 'must be a mapping'),
+        ('a: [1,', 'is not YAML'),
+        ('!!python/object/apply:os.getcwd []', 'is not YAML'),
+        (without('base'), 'base: Field required'),
+        (set_field('base', {'pattern': 'smal'}), "there is no pattern 'smal'"),
+        (
+            lambda document: document['cases'][0]['parameters'].update(task=7),
+            '.task: Input should be a valid',
+        ),
+        (recording(lambda kept: kept.update(steps=[])), 'steps: it must begin with the step `start`'),
+        (recording(lambda kept: kept['steps'].pop(0)), 'steps: it must begin with the step `start`'),
+        (recording(lambda kept: kept['steps'].pop(1)), 'steps: step 2 is missing'),
+        (set_field('base', {'pattern': 'small', 'tools': 'all'}), 'base.tools: Input should be a valid dict'),
+        (
+            set_field('base', {'pattern': 'small', 'replay': 'x'}),
+            'base.replay: a recording fits one run only',
+        ),
+        (recording(lambda kept: kept.update(options={'replay': 'x'})), "a recording has no option 'replay'"),
+        (set_field('recorded', False), 'recorded: must be true: a check calls no model'),
+        (lambda document: document['cases'][0].pop('recording'), 'recording: is missing'),
+        (without('cases'), 'dataset'),
+        (set_field('scorers', []), 'scorers: '),
+        (expecting(way={'colour': 'red'}), 'scorers.1.settings.colour'),
     ],
 )
 def test_an_invalid_test_file_is_refused_by_name_and_field(checks: Checks, change: Any, message: str) -> None:
@@ -155,13 +185,13 @@ def test_all_files_are_checked_even_if_one_is_broken(tmp_path: Path) -> None:
         [str(checks.good), 'passed:'],
         [str(nested / 'fine.yml'), 'passed:'],
     ]
-    failing = checks.other('failing', expecting(answer='blue'))
+    failing = checks.other('failing', expecting(answer={'value': 'blue'}))
     assert checks.check(checks.tests).exit_code == 1
     broken = checks.other('broken', 'a: [')
     missing = tmp_path / 'missing.yaml'
     result = checks.check(missing, checks.tests, '--junit', report)
     assert result.exit_code == 2
-    assert f'{missing}: No such file' in result.stderr and f'{broken}: it is not YAML' in result.stderr
+    assert f'{missing}: No such file' in result.stderr and f'{broken}: line 2: is not YAML' in result.stderr
     assert f'{failing} FAILED' in result.stdout and result.stdout.count(' passed: ') == 2
     suite = ET.parse(report).getroot()
     assert {name: suite.get(name) for name in ('tests', 'failures', 'errors')} == {
@@ -187,6 +217,13 @@ def test_all_files_are_checked_even_if_one_is_broken(tmp_path: Path) -> None:
             "'over', 'final': True, 'outcome': 'failed'",
             1,
             'status at step 3: expected done; actual: failed',
+        ),
+        (
+            "transitions = [['done', 'working', 'over']",
+            "states = [*states, {'name': 'aside', 'final': True}]\n    "
+            "transitions = [['done', 'working', 'aside']",
+            1,
+            'visited: expected over; actual: it was never entered',
         ),
         ("'over'", "'ended'", 1, 'visited: expected over; actual: the pattern has no such state'),
         ("['done', 'working', 'over']", "['done', 'working', 'over', 'asks']", 1, 'status at step'),

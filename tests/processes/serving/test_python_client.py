@@ -88,8 +88,9 @@ async def test_a_generated_client_launches_follows_and_checks_a_run(
             assert steps.items[0].event.name == 'start' and steps.items[0].time.tzinfo
             assert (await call('get_transcript', run))[0].messages
             saved = await call('save_test', run)
-            checked = await call('check', body=models.SavedTestInput.from_dict(saved.to_dict()))
-            assert checked.misses == [] and checked.steps == len(steps.items), checked
+            checked = await call('check', body=models.ExperimentFileInput.from_dict(saved.to_dict()))
+            (tested,) = checked.runs
+            assert tested.misses == [] and tested.steps == len(steps.items), checked
             await call('annotate', run, body=models.Annotations(starred=True))
             kept = await call('get_run', run)
             assert kept.starred and kept.tags == ['drinks']  # what it was not told to change

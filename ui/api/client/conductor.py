@@ -17,8 +17,6 @@ from engine.history import (
     ForkOverrides,
     Imported,
     LineageNode,
-    RegressionResult,
-    RegressionTest,
     RunReader,
 )
 from engine.host.clock import RealClock
@@ -61,8 +59,8 @@ from ui.api.client.journal import RemoteJournal, query_of
 from ui.api.client.merging import RemoteMerging
 from ui.api.client.services import HttpServices
 from ui.api.client.watching import watch_run
-from ui.api.records import FamilyMember, SavedTest, ServerInfo, StorageUse
-from ui.api.wire import decode, dump, to_record
+from ui.api.records import FamilyMember, ServerInfo, StorageUse
+from ui.api.wire import decode, dump
 from ui.app.access.operations import AccountOperations
 from ui.formatting.fields.parameters import PatternInfo, PatternList
 
@@ -156,6 +154,8 @@ class HttpConductor:
         self.rehearse = remote(Rehearsing, self._ask).rehearse
         self.compare = checking.compare
         self.audit = checking.audit
+        self.save_test = checking.save_test
+        self.check = checking.check
 
     async def __aenter__(self) -> Self:
         try:
@@ -268,16 +268,6 @@ class HttpConductor:
     ) -> Traffic:
         """Return the combined path statistics of all matching runs; `progress` is never called."""
         return await self._ask.one(Traffic, 'traffic', **query_of(query or RunQuery()))
-
-    async def save_test(self, run: RunId) -> RegressionTest:
-        """Return a regression test that expects what this run did."""
-        return to_record(RegressionTest, SavedTest.model_validate(await self._ask.get(f'runs/{run}/test')))
-
-    async def check(self, test: RegressionTest) -> RegressionResult:
-        """Replay a test through the server's version of its pattern."""
-        body = SavedTest.model_validate(test, from_attributes=True).model_dump(mode='json')
-        answer = await self._ask.ask('POST', 'checks', safe=True, json=body)
-        return decode(RegressionResult, answer.json())
 
     async def patterns(self) -> PatternList:
         """List the patterns that the server can run."""

@@ -1,4 +1,4 @@
-"""Comparing and checking runs: comparison, traffic, audit, regression tests."""
+"""Comparing runs: traffic, and what guards have read."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path
 
-from engine.history import RegressionResult, RegressionTest
 from engine.records import MAX_NUMBER, RunId, Traffic
 from engine.runtime import GuardExplanation
-from ui.api.dependencies import BackendDep, Engine, Filters, Run, list_of
+from ui.api.dependencies import Engine, Filters, Run, list_of
 from ui.api.problems import problems
-from ui.api.records import SavedTest, SavedTestInput
-from ui.api.wire import to_record, wire
+from ui.api.wire import wire
 
 router = APIRouter(tags=['History'])
 Seq = Annotated[int, Path(ge=1, le=MAX_NUMBER)]
@@ -38,15 +36,3 @@ async def explain_guards(conductor: Engine, run: Run, seq: Seq) -> list[GuardExp
         explanations.of(guard.source, guard.dest, guard.name, before.document, step.event)
         for guard in step.guards
     ]
-
-
-@router.get('/runs/{run}/test', response_model=SavedTest, responses=problems(404))
-async def save_test(conductor: Engine, run: Run) -> RegressionTest:
-    """Make a regression test that expects what the run did."""
-    return await conductor.save_test(RunId(run))
-
-
-@router.post('/checks', response_model=wire(RegressionResult), responses=problems(404, 413, 415))
-async def check(web: BackendDep, test: SavedTestInput) -> RegressionResult:
-    """Replay a regression test through the current pattern, without calling models or tools."""
-    return await web.check(to_record(RegressionTest, test))

@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import xml.etree.ElementTree as ET
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
-import yaml
-from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 
 from engine import EngineError, InvalidInput, LocalConductor
-from engine.history import Redaction, RegressionResult, RegressionTest
-from engine.models import QuickLoader
+from engine.history import Redaction
+from engine.operations.experiments import CheckedRun, CheckResult, ExperimentFile, read_experiment
 from ui.cli.conductors import find_run, open_reader
 from ui.cli.exit_codes import CODES, ExitCode
 from ui.cli.options import RunName
-from ui.cli.output.errors import CommandError, print_error
+from ui.cli.output.errors import print_error
 from ui.cli.output.reporters import print_json
 from ui.cli.remote import connect
 from ui.cli.session import Session, with_session
-from ui.formatting.forks import miss_text
 from ui.web.exports.formats import to_yaml
 
-Outcome = RegressionResult | str
-"""The result for a file, or a sentence if it could not be replayed."""
+Outcome = CheckResult | str
+"""The result for a file, or a sentence if it could not be checked."""
 EPILOG = f"""Examples:
 
 ```
@@ -45,20 +42,24 @@ def save(
     *,
     session: Session,
 ) -> None:
-    """Save a run as a test: it expects what the run did, and replays its recorded replies.
+    """Save a run as a test: an experiment with one case, which expects what the run did.
 
-    The expectations are at the top of the file, for you to edit.
+    Its recorded replies are in the file. What it expects is at the top, for you to edit.
     """
     test = asyncio.run(_save(session, run))
     file.write_text(to_yaml(test, Redaction.for_catalog(session.catalog)), 'utf-8')
-    typer.echo(f'{file} expects what run {run} did, in {len(test.recorded)} steps')
+    steps = sum(len(case.recording.steps) for case in test.cases if case.recording)
+    typer.echo(f'{file} expects what run {run} did, in {steps} steps')
 
 
 @with_session('patterns', 'as_json', 'server')
 def check(
     files: Annotated[
         list[Path],
-        typer.Argument(metavar='FILE...', help='Files written by `save`, or folders: all `*.yaml` in them.'),
+        typer.Argument(
+            metavar='FILE...',
+            help='Files written by `save`, or experiments with recordings; or folders: all `*.yaml` in them.',
+        ),
     ],
     junit: Annotated[Path | None, typer.Option(help='Write a JUnit report.')] = None,
     *,
@@ -75,24 +76,8 @@ def check(
         junit.write_bytes(_report(outcomes))
     if any(isinstance(result, str) for result in outcomes.values()):
         raise typer.Exit(ExitCode.REFUSED)
-    raise typer.Exit(ExitCode.DONE if all(map(_has_passed, outcomes.values())) else ExitCode.FAILED)
-
-
-def read_test(file: Path) -> RegressionTest:
-    """Read a test from its file. Raises `InvalidInput`, which names the field; `CommandError`, `OSError`."""
-    try:
-        return RegressionTest.model_validate(yaml.load(file.read_text('utf-8'), QuickLoader))
-    except ValidationError as error:
-        listed = {'.'.join(map(str, item['loc'])): _describe(item) for item in error.errors()}
-        raise (CommandError(listed['']) if '' in listed else InvalidInput(listed)) from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise CommandError(f'it is not YAML: {error}') from None
-
-
-def _describe(item: ErrorDetails) -> str:
-    if item['type'] in ('model_type', 'dict_type'):
-        return 'it must be a mapping, as `test save` writes it'
-    return item['msg'].removeprefix('Value error, ')
+    has_passed = all(isinstance(result, CheckResult) and result.passed for result in outcomes.values())
+    raise typer.Exit(ExitCode.DONE if has_passed else ExitCode.FAILED)
 
 
 def _files(path: Path) -> list[Path]:
@@ -105,7 +90,7 @@ def _files(path: Path) -> list[Path]:
     return tests
 
 
-async def _save(session: Session, name: str) -> RegressionTest:
+async def _save(session: Session, name: str) -> ExperimentFile:
     async with open_reader(session, session.catalog) as conductor:
         return await conductor.save_test(await find_run(conductor, name))
 
@@ -116,18 +101,14 @@ async def _outcomes(session: Session, files: list[Path]) -> dict[Path, Outcome]:
 
 async def _outcome(session: Session, file: Path) -> Outcome:
     try:
-        test = read_test(file)
+        test = read_experiment(file)
         here = connect(session.server) if session.server else LocalConductor(catalog=session.catalog)
         async with here as conductor:
             return await conductor.check(test)
     except EngineError as error:
-        return str(error)
+        return str(error).replace(f'{file.name}:', 'line ')
     except OSError as error:
         return error.strerror or str(error)
-
-
-def _has_passed(result: Outcome) -> bool:
-    return isinstance(result, RegressionResult) and result.passed
 
 
 def _format(file: Path, result: Outcome, as_json: bool) -> None:
@@ -135,29 +116,49 @@ def _format(file: Path, result: Outcome, as_json: bool) -> None:
         print_error(f'{file}: {result}')
         if as_json:
             print_json(file=str(file), passed=False, problem=result)
-    elif as_json:
-        misses = [
-            {'what': miss.what, 'wanted': miss.wanted, 'came': miss.came, 'step': miss.step}
-            for miss in result.misses
-        ]
-        print_json(file=str(file), passed=result.passed, parted=result.parted, misses=misses)
-    else:
-        path = f', diverged at step {result.parted}' if result.parted else ', as recorded'
-        typer.echo(f'{file} {"passed" if result.passed else "FAILED"}: {result.steps} steps{path}')
-        for miss in result.misses:
-            typer.echo(f'  {miss_text(miss)}')
+        return
+    for run in result.runs:
+        if as_json:
+            print_json(file=str(file), passed=run.passed, **asdict(run))
+            continue
+        path = f', diverged at step {run.parted}' if run.parted else ', as recorded'
+        name = _name(file, run, result)
+        typer.echo(f'{name} {"passed" if run.passed else "FAILED"}: {run.steps} steps{path}')
+        for miss in run.misses:
+            typer.echo(f'  {miss.text}')
+
+
+def _name(file: Path, run: CheckedRun, result: CheckResult) -> str:
+    """Name a run of a file, by what tells it from the others."""
+    parts = [
+        text
+        for text, others in (
+            (run.case, {other.case for other in result.runs}),
+            (run.variant, {other.variant for other in result.runs}),
+            (f'repeat {run.repeat}', {other.repeat for other in result.runs}),
+        )
+        if len(others) > 1
+    ]
+    return f'{file} ({", ".join(parts)})' if parts else str(file)
 
 
 def _report(outcomes: dict[Path, Outcome]) -> bytes:
-    broken = sum(isinstance(result, str) for result in outcomes.values())
-    failed = sum(not _has_passed(result) for result in outcomes.values()) - broken
-    numbers = {'tests': str(len(outcomes)), 'failures': str(failed), 'errors': str(broken)}
-    suite = ET.Element('testsuite', {'name': 'hemicycle', **numbers})
+    suite = ET.Element('testsuite', {'name': 'hemicycle'})
+    counts = {'tests': 0, 'failures': 0, 'errors': 0}
     for file, result in outcomes.items():
-        case = ET.SubElement(suite, 'testcase', name=str(file), classname='hemicycle.check')
+        tests: list[tuple[str, str, str]] = []
         if isinstance(result, str):
-            ET.SubElement(case, 'error', message=result)
-        elif not result.passed:
-            ET.SubElement(case, 'failure', message='; '.join(map(miss_text, result.misses)))
+            tests.append((str(file), 'error', result))
+        else:
+            for run in result.runs:
+                failed = '; '.join(miss.text for miss in run.misses)
+                tests.append((_name(file, run, result), 'failure' if failed else '', failed))
+        for name, problem, message in tests:
+            case = ET.SubElement(suite, 'testcase', name=name, classname='hemicycle.check')
+            counts['tests'] += 1
+            if problem:
+                ET.SubElement(case, problem, message=message)
+                counts[f'{problem}s'] += 1
+    suite.attrib.update({name: str(number) for name, number in counts.items()})
     written: bytes = ET.tostring(suite, encoding='utf-8', xml_declaration=True)
     return written

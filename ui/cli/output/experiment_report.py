@@ -61,10 +61,11 @@ def junit_of(result: ExperimentResult, fail_under: float | None, about: str = ''
 
 def _problem(experiment: Experiment, cell: Cell, limit: float | None) -> tuple[str, str] | None:
     """Return the element that says what is wrong with a run, and its message."""
-    if cell.status is not Status.DONE:
-        return 'error', cell.error or f'the run is {cell.status}'
     spec = experiment.scorers[0]
     score = cell.scores.get(spec.name)
+    is_wanted = spec.kind == 'status' and score is not None and bool(score.value)
+    if cell.status is not Status.DONE and not is_wanted:
+        return 'error', cell.error or f'the run is {cell.status}'
     if score is None or score.value is None:
         return 'skipped', score.reason if score else 'not scored'
     is_lower_better = spec.better == 'lower'

@@ -65,8 +65,8 @@ class RunLine:
 
     @property
     def has_failed(self) -> bool:
-        """Whether it ended without a result."""
-        return self.status in (Status.FAILED, Status.CANCELLED)
+        """Whether it ended without a result, or has stopped because nothing more is recorded."""
+        return self.status not in (None, Status.DONE)
 
     def kind(self, scorer: str) -> Literal['running', 'scored', 'failed', 'waits', 'unscored']:
         """Return how it stands by a scorer; one that scores failures makes a failed run a scored one."""
@@ -97,8 +97,10 @@ class CellLine:
         return fmean(scores) if scores else None
 
     def kinds(self, scorer: str) -> Counter[str]:
-        """Count its runs by how they stand."""
-        return Counter(line.kind(scorer) for line in self.runs.values())
+        """Count its runs by how they stand; those that failed are there even if they are scored."""
+        counts: Counter[str] = Counter(line.kind(scorer) for line in self.runs.values())
+        counts['failed'] = sum(line.has_failed for line in self.runs.values())
+        return counts
 
     @property
     def dollars(self) -> float | None:

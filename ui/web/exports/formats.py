@@ -1,4 +1,4 @@
-"""The formats in which a run can be exported, including the regression test; and names of the files."""
+"""The formats in which a run can be exported, including the test of it; and names of the files."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import yaml
 
 from engine import Conductor
-from engine.history import Redaction, RegressionTest
-from engine.operations.experiments import Experiment
+from engine.history import Redaction
+from engine.operations.experiments import Experiment, ExperimentFile, to_values
 from engine.records import RunId, RunInfo
 from ui.web.exports.markdown import write_transcript
 from ui.web.exports.offline_page import render_page
 
+QuickDumper: Any = getattr(yaml, 'CSafeDumper', yaml.SafeDumper)
 FormatName = Literal['html', 'bundle', 'family', 'markdown', 'test']
 
 
@@ -102,7 +103,8 @@ async def stream_export(conductor: Conductor, run: RunId, form: FormatName) -> A
                 yield piece
 
 
-def to_yaml(test: RegressionTest, redaction: Redaction) -> str:
+def to_yaml(test: ExperimentFile, redaction: Redaction) -> str:
     """Return the test as YAML; its expectations come first, to be edited by hand."""
-    values = redaction.redact_value(test.model_dump(mode='json'))
-    return yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
+    values = redaction.redact_value(to_values(test))
+    text: str = yaml.dump(values, Dumper=QuickDumper, sort_keys=False, allow_unicode=True)
+    return text

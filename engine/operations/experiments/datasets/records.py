@@ -4,14 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, Final
+
+from pydantic import AfterValidator, ConfigDict, with_config
 
 from engine.errors import InvalidInput
-from engine.records import FileContent, RunId
+from engine.records import FileContent, RunId, Shape, Transition
 
 MAX_CASES = 10_000
 MAX_PROBLEMS = 100
 """Maximum number of problems that an import lists; it stops there."""
+
+
+RECORDED_OPTIONS: Final = ('approvals', 'effort', 'instructions', 'tools')
+"""The fields of a launch, besides its parameters and its seed, that are kept with a recording."""
+
+
+def _check_steps(steps: tuple[Transition, ...]) -> tuple[Transition, ...]:
+    if not steps or steps[0].event.name != 'start':
+        raise ValueError('it must begin with the step `start`')
+    lost = next((number for number, step in enumerate(steps, start=1) if step.seq != number), 0)
+    if lost:
+        raise ValueError(f'step {lost} is missing')
+    return steps
+
+
+def _check_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    if unknown := sorted(set(options) - set(RECORDED_OPTIONS)):
+        known = ', '.join(RECORDED_OPTIONS)
+        raise ValueError(f'a recording has no option {unknown[0]!r}; allowed: {known}')
+    return options
+
+
+@with_config(ConfigDict(extra='forbid'))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """What a run did, where the journal does not have it yet: with all that models and tools answered."""
+
+    pattern: str = ''
+    """The pattern of the run; in the file of an experiment, that of its base if left out."""
+    seed: int = 0
+    options: Annotated[Mapping[str, Any], AfterValidator(_check_options)] = field(default_factory=dict)
+    """How it was launched, by `RECORDED_OPTIONS`; in a file, as the base if left out."""
+    shape: Shape | None = None
+    """The chart that the run had; by default that of today."""
+    steps: Annotated[tuple[Transition, ...], AfterValidator(_check_steps)]
+    """All of them, from the first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +65,8 @@ class Case:
     split: str = ''
     source: RunId = RunId('')
     """The run that it was made from; '' if it was not made from one."""
+    recording: Recording | None = None
+    """What that run did, if it comes with the case: once the case is saved, it is a run in the journal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

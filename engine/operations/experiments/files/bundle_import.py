@@ -13,7 +13,8 @@ from engine.configuration.catalog import Catalog
 from engine.errors import InvalidInput
 from engine.history.bundle.documents import Document, DocumentImport, Imported, PreparedDocuments
 from engine.host.clock import Clock
-from engine.journal.documents import Documents, Entry
+from engine.journal.documents import Entry
+from engine.journal.protocol import Journal
 from engine.operations.experiments.datasets import MAX_BYTES, MAX_CASES, Case
 from engine.operations.experiments.files.documents import CaseChunk, json_of, to_record
 from engine.operations.experiments.library import CASE_LIST, DatasetInfo, Library, encode_cases
@@ -37,9 +38,9 @@ UNDER_WAY = 'it was under way when it was exported'
 class ExperimentDocuments:
     """Knows the documents of experiments in bundles, and stores them in a conductor's journal."""
 
-    def __init__(self, documents: Documents, catalog: Catalog, clock: Clock) -> None:
-        self.store = ExperimentStore(documents)
-        self.datasets = Library(documents, catalog, clock)
+    def __init__(self, journal: Journal, catalog: Catalog, clock: Clock) -> None:
+        self.store = ExperimentStore(journal.documents)
+        self.datasets = Library(journal, catalog, clock)
 
     def begin(self) -> DocumentImport:
         """Begin to take the documents of a bundle."""

@@ -66,13 +66,18 @@ class Drivers:
                         await self.adopt(stored.id)
                 for (
                     lease
-                ) in await self._store.leases.list():  # Left by the dead, who may have cancelled runs.
+                ) in await self._store.leases.list():  # The dead may have cancelled their experiments.
                     await self.adopt(lease.id)
             except JournalError as error:
                 log.warning('experiments wait for the journal: %s', error)
             except Exception:
                 log.exception('experiments that nobody runs could not be looked for')
             await self._host.clock.sleep(ADOPTION_SECONDS)
+
+    async def wait(self, experiment: str) -> None:
+        """Wait until this process is not running an experiment (any more)."""
+        while task := self.active.get(experiment):
+            await asyncio.wait({task})
 
     async def close(self) -> None:
         """Stop making runs; another process, or the next one, goes on."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -22,6 +22,7 @@ from engine.errors import (
     WorkspaceError,
 )
 from engine.history.bundle.store import BundleStore
+from engine.history.forks.replayer import unrecorded
 from engine.history.merging import RunMerging
 from engine.host.clock import Clock
 from engine.journal.projection import Fold
@@ -29,8 +30,10 @@ from engine.journal.protocol import Journal
 from engine.operations.charting import Charting
 from engine.operations.experiments.planning import TAG
 from engine.operations.experiments.records import Cell, Experiment, Mark
+from engine.operations.experiments.running.answering import asked_otherwise, from_exchanges
 from engine.operations.experiments.scorers import Evidence, Judged, Scorer
 from engine.records import Launch, Outcome, RunId, RunInfo, Transition
+from engine.runtime.feed import Item
 from engine.runtime.run_factory import acting_as
 from engine.workspace.sandbox.sandbox import Sandbox
 from engine.workspace.workspaces import Workspaces
@@ -79,6 +82,12 @@ class Host(Protocol):
     ) -> object:
         """Start a run with a given id."""
 
+    async def replay(self, run: RunId, launch: Launch, *, new: RunId) -> RunId:
+        """Start a run that is answered from the journal of another."""
+
+    def watch(self, run: RunId, *, after: int = 0) -> AsyncGenerator[Item]:
+        """Follow the steps of a run until it ends."""
+
     async def info(self, run: RunId) -> RunInfo:
         """Summarize a run."""
 
@@ -125,6 +134,8 @@ class Desk:
     async def outcome(self, run: RunId, launch: Launch) -> Outcome:
         """Start a run, unless it has been started already, and return its outcome once it has ended.
 
+        That of a run which goes where nothing is recorded has the reason as its error: it stays where it is.
+
         Raises:
             JournalUnavailable, FilesUnavailable: worth trying again.
             RunLost: it was started, and cannot go on: its pattern is gone, for instance.
@@ -135,7 +146,7 @@ class Desk:
             try:
                 await self._start(run, launch)
                 if run not in self.host.stranded:
-                    return await self.host.result(run)
+                    return await self._find_stop(run) or await self.host.result(run)
                 problem = RunLost(run, self.host.stranded[run])
             except (JournalUnavailable, JournalDamaged, EntryChanged, FilesUnavailable):
                 raise
@@ -155,7 +166,30 @@ class Desk:
             await self.host.recover(where=lambda info: info.id == run)
             return
         with suppress(JournalConflict), acting_as(self.experiment.author):  # A process stalled until now has.
+            await self._launch(run, launch)
+
+    async def _launch(self, run: RunId, launch: Launch) -> None:
+        """Start a run.
+
+        If it `replay`s another, it is answered from that one's journal. If it asks models otherwise, only the
+        exchanges with them can tell whether there is an answer.
+        """
+        source = await self.host.info(RunId(launch.replay)) if launch.replay else None
+        if source is None:
             await self.host.start(launch, run=run)
+        elif asked_otherwise(launch, source):
+            await self.host.start(from_exchanges(launch, source), run=run)
+        else:
+            await self.host.replay(source.id, launch, new=run)
+
+    async def _find_stop(self, run: RunId) -> Outcome | None:
+        """Wait until a run answered from a journal ends or stops; return its outcome if it has stopped."""
+        info = await self.host.info(run)
+        if 'play' in info.options:
+            async for item in self.host.watch(run):
+                if isinstance(item, Transition) and (reason := unrecorded(item)):
+                    return Outcome(run=run, status=info.status, answer=None, error=reason, memory={})
+        return None
 
     async def judge(self, key: str, launch: Launch) -> Outcome:
         """Return the outcome of a run that judges another; the same key never starts a second one."""
@@ -202,14 +236,18 @@ class Desk:
         )
 
 
-async def end_of(host: Host, cell: Cell) -> Cell:
-    """Return a cell with how its run has ended, and its use. Raises `UnknownRun`, `JournalError`."""
+async def end_of(host: Host, cell: Cell, stopped: str = '') -> Cell:
+    """Return a cell with how its run has ended or why it has stopped, and its use.
+
+    Raises:
+        UnknownRun, JournalError
+    """
     info = await host.info(cell.run)
     return replace(
         cell,
         state='ended',
         status=info.status,
-        error=info.error,
+        error=stopped or info.error,
         tokens=info.usage.total,
         dollars=info.usage.cost,
         seconds=(await host.fold(cell.run)).view.seconds,

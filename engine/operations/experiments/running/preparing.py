@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
 
 from engine.errors import InvalidInput, UnknownPattern, UnknownRun
-from engine.operations.experiments.datasets import Case
 from engine.operations.experiments.library import Library, UnknownDataset
 from engine.operations.experiments.planning import MAX_PROBLEMS, PlannedRun, Planner, changes_since, naming
 from engine.operations.experiments.records import Cell, Experiment, UnknownExperiment
+from engine.operations.experiments.running.answering import recording_problems
 from engine.operations.experiments.running.host import Host
 from engine.operations.experiments.scorers import read_scorers
 from engine.operations.experiments.store import ExperimentStore
@@ -52,7 +52,7 @@ class Preparing:
             planner = await asyncio.to_thread(Planner, pinned, cases, self._host.catalog)
             await asyncio.to_thread(planner.check)
         if pinned.recorded:
-            await self._check_recorded(cases)
+            await self._check_recorded(planner)
         for place, launch in enumerate(planner.sample_launches().values()):
             try:
                 await self._check(launch)
@@ -61,18 +61,17 @@ class Preparing:
                 raise InvalidInput({f'{at}.{name}': text for name, text in error.problems.items()}) from None
         return pinned, planner
 
-    async def _check_recorded(self, cases: Sequence[Case]) -> None:
-        """Check that cases were made from runs that everybody may see. Raises `InvalidInput`."""
+    async def _check_recorded(self, planner: Planner) -> None:
+        """Check that the runs that cases were made from can answer. Raises `InvalidInput`."""
         problems: dict[str, str] = {}
-        for case in cases:
+        for case in planner.cases:
             try:
-                private = bool(case.source) and (await self._host.info(case.source)).private
+                source = await self._host.info(case.source)
             except UnknownRun as error:
-                problems[f'cases.{case.id}.source'] = str(error)
+                why = str(error) if case.source else 'must be the run whose replies are recorded'
+                problems[f'cases.{case.id}.source'] = why
                 continue
-            if not case.source or private:
-                what = 'is private' if private else 'must be a run that was recorded'
-                problems[f'cases.{case.id}.source'] = what
+            problems |= recording_problems(planner, case, source)
         if problems:
             raise InvalidInput(dict([*problems.items()][:MAX_PROBLEMS]))
 

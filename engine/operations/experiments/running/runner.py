@@ -184,10 +184,11 @@ class Runner:
 
     async def _finish_run(self, cell: Cell, planned: PlannedRun) -> Cell:
         """Start the run of a cell unless it was started, and wait for its end."""
+        stopped = ''
         try:
             if not cell.reused:
-                await self._desk.outcome(cell.run, planned.launch)
-            return await self._cells.write(await end_of(self._host, cell))
+                stopped = (await self._desk.outcome(cell.run, planned.launch)).error
+            return await self._cells.write(await end_of(self._host, cell, stopped))
         except UnknownRun as error:
             if cell.reused:  # It has been removed since, so it is made again.
                 cell = await self._cells.write(replace(cell, run=planned.cell.run, reused=False))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Protocol
+
+from typing_extensions import override
 
 from engine.errors import ToolError
 from engine.history.merging import RunMerging
 from engine.journal.projection import Fold
-from engine.operations.experiments.records import Mark, Score
+from engine.operations.experiments.records import Mark, Miss, Score
 from engine.records import Launch, Outcome, RunInfo, Transition, resolve_pointer, split_pointer
 from engine.records.frozen import FrozenModel
 from engine.workspace.sandbox.sandbox import Sandbox
@@ -106,10 +108,13 @@ class Evidence:
 class Scorer(FrozenModel, ABC):
     """Judges runs; its fields are its settings."""
 
-    judges_failures: ClassVar[bool] = False
-    """Whether it also scores runs that failed or were cancelled."""
     reads_steps: ClassVar[bool] = False
     """Whether it needs the steps of a run."""
+
+    @property
+    def judges_failures(self) -> bool:
+        """Whether it also scores runs that did not end well."""
+        return False
 
     @property
     def compares(self) -> bool:
@@ -124,6 +129,26 @@ class Scorer(FrozenModel, ABC):
     @abstractmethod
     async def score(self, evidence: Evidence) -> Score:
         """Score a run. Raises `EngineError` if it cannot be scored: that is no low score."""
+
+
+class AnyEndScorer(Scorer):
+    """Judges, if it is told to, runs that did not end well, too."""
+
+    any_end: bool = False
+    """Whether it also scores runs that failed, were cancelled, or stopped where nothing is recorded."""
+
+    @property
+    @override
+    def judges_failures(self) -> bool:
+        """Whether it also scores runs that did not end well."""
+        return self.any_end
+
+
+def decide_by(misses: Sequence[Miss], reason: str = '') -> Score:
+    """Return the score of what holds if nothing is missing."""
+    if not misses:
+        return decide(True, reason)
+    return replace(decide(False, '; '.join(miss.text for miss in misses)), misses=tuple(misses))
 
 
 def decide(holds: bool, reason: str = '') -> Score:

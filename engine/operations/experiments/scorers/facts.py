@@ -5,15 +5,21 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, field_validator
 from typing_extensions import override
 
 from engine.errors import ToolError
-from engine.operations.experiments.bounded import check_apart
-from engine.operations.experiments.records import Score
-from engine.operations.experiments.scorers.base import Evidence, Scorer, decide
+from engine.operations.experiments.records import Miss, Score
+from engine.operations.experiments.scorers.base import (
+    AnyEndScorer,
+    Evidence,
+    Scorer,
+    decide,
+    decide_by,
+)
+from engine.operations.experiments.scorers.bounded import check_apart
 from engine.records import Status
 from engine.records.jsonable import shorten
 
@@ -37,20 +43,29 @@ Pointer = Annotated[str, Field(max_length=500), AfterValidator(_pointer)]
 class StatusScorer(Scorer):
     """Whether the run ended as it should; it scores failed runs too."""
 
-    judges_failures: ClassVar[bool] = True
     status: tuple[Status, ...] = (Status.DONE,)
     caveat: bool = True
     """Whether a result may fall short of what was asked."""
 
     @override
     async def score(self, evidence: Evidence) -> Score:
-        info = evidence.info
+        info, view = evidence.info, evidence.fold.view
         if info.status not in self.status:
-            return decide(False, f'its status is {info.status}{f": {info.error}" if info.error else ""}')
-        return decide(self.caveat or not info.done_with_issues, info.error or f'its status is {info.status}')
+            why = view.stopped or info.error or view.error
+            came = f'{info.status}{f": {why}" if why else ""}'
+            return decide_by([Miss(what='status', wanted=' or '.join(self.status), came=came, step=view.seq)])
+        if info.done_with_issues and not self.caveat:
+            return decide_by([Miss(what='status', wanted='no caveat', came=info.error, step=view.seq)])
+        return decide(True, info.error or f'its status is {info.status}')
+
+    @property
+    @override
+    def judges_failures(self) -> bool:
+        """Whether it also scores runs that did not end well."""
+        return True
 
 
-class AnswerScorer(Scorer):
+class AnswerScorer(AnyEndScorer):
     """Looks at the answer of a run."""
 
     of: Pointer = ''
@@ -79,6 +94,11 @@ class ExpectationScorer(AnswerScorer):
         """Return what to compare with. Raises `ToolError`."""
         return evidence.expected(self.expected) if self.value is None else self.value
 
+    def miss(self, wanted: Any, came: Any, evidence: Evidence) -> Miss:
+        """Return what was expected, and what came instead."""
+        what = self.of or 'answer'
+        return Miss(what=what, wanted=shorten(wanted), came=shorten(came), step=evidence.fold.view.seq)
+
 
 class Equal(ExpectationScorer):
     """Whether the answer is what was expected; white space around texts does not count."""
@@ -89,7 +109,7 @@ class Equal(ExpectationScorer):
     async def score(self, evidence: Evidence) -> Score:
         wanted, came = self.wanted(evidence), evidence.value(self.of)
         same = self._plain(wanted) == self._plain(came) and isinstance(wanted, bool) is isinstance(came, bool)
-        return decide(same, '' if same else f'{shorten(came)} instead of {shorten(wanted)}')
+        return decide_by([] if same else [self.miss(wanted, came, evidence)])
 
     def _plain(self, value: Any) -> Any:
         if not isinstance(value, str):
@@ -108,11 +128,11 @@ class Contains(ExpectationScorer):
         parts = [_as_text(part) for part in (wanted if isinstance(wanted, list | tuple) else [wanted])]
         if not parts:
             raise ToolError('nothing is expected')
-        if not self.case_matters:
-            text = text.casefold()
-        missing = [part for part in parts if (part if self.case_matters else part.casefold()) not in text]
+        searched = text if self.case_matters else text.casefold()
+        missing = [part for part in parts if (part if self.case_matters else part.casefold()) not in searched]
         reason = f'without {", ".join(shorten(part) for part in missing)}' if missing else ''
-        return Score(value=1 - len(missing) / len(parts), reason=reason)
+        misses = tuple(self.miss(part, text, evidence) for part in missing)
+        return Score(value=1 - len(missing) / len(parts), reason=reason, misses=misses)
 
 
 def _as_text(value: Any) -> str:

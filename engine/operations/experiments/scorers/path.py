@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from pydantic import Field, field_validator
 from typing_extensions import override
 
-from engine.history.forks.regression_tests import Expectations, expectation_failures
-from engine.operations.experiments.records import Score
-from engine.operations.experiments.scorers.base import Evidence, Scorer, decide
+from engine.operations.experiments.records import Miss, Score
+from engine.operations.experiments.scorers.base import AnyEndScorer, Evidence, decide_by
 from engine.records import Transition
 from engine.records.payloads import calls_of
 from engine.runtime.debugger.condition import MAX_CONDITION
@@ -22,7 +21,7 @@ from engine.statechart.expressions.expression import parse_expression
 
 APPROVING = 'approving'
 """The state of an agent that waits for the approval of its tool calls."""
-MAX_PATHS = 200
+MAX_PATHS = 2_000
 RUN_NAMES: Mapping[str, Callable[[Evidence], Any]] = {
     'answer': lambda run: run.answer,
     'memory': lambda run: dict(run.fold.view.memory),
@@ -41,7 +40,7 @@ RUN_NAMES: Mapping[str, Callable[[Evidence], Any]] = {
 was entered, `calls` the `name` and the `arguments` of each tool call."""
 
 
-class PathScorer(Scorer):
+class PathScorer(AnyEndScorer):
     """Whether all conditions on the way of a run hold; what is left out is not asked for."""
 
     reads_steps: ClassVar[bool] = True
@@ -81,40 +80,71 @@ class PathScorer(Scorer):
 
     @override
     async def score(self, evidence: Evidence) -> Score:
-        problems = [*self._problems(evidence)]
-        return decide(not problems, '; '.join(problems))
-
-    def _problems(self, evidence: Evidence) -> Iterator[str]:
-        view, shape, steps = evidence.fold.view, evidence.fold.shape, evidence.steps
-        expect = Expectations(
-            visited=self.visited,
-            not_visited=self.not_visited,
-            visits=self.visits,
-            tokens=self.tokens,
-            dollars=self.dollars,
-            seconds=self.seconds,
+        return decide_by(
+            [*self._visit_misses(evidence), *self._limit_misses(evidence), *self._misses(evidence)]
         )
-        for failure in expectation_failures(
-            expect, view, evidence.answer, steps, {state.path for state in shape.states}
+
+    def _visit_misses(self, evidence: Evidence) -> Iterator[Miss]:
+        steps, paths = evidence.steps, {state.path for state in evidence.fold.shape.states}
+        entered = _entered(steps)
+        yield from self._unknown_states(paths)
+        for path in self.visited:
+            if path in paths and path not in entered:
+                yield Miss(what='visited', wanted=path, came='it was never entered')
+        for path in self.not_visited:
+            if path in entered:
+                yield Miss(what='not_visited', wanted=path, came='it was entered', step=entered[path][0])
+        for path, most in self.visits.items():
+            if len(seqs := entered.get(path, [])) > most:
+                wanted, came = f'{path} {most} times at most', f'{len(seqs)} times'
+                yield Miss(what='visits', wanted=wanted, came=came, step=seqs[max(most, 0)])
+        if (lost := _first_out_of_order(self.order, steps)) in paths:
+            wanted = f'{lost} after what comes before it'
+            yield Miss(what='order', wanted=wanted, came='it was not entered there')
+
+    def _unknown_states(self, paths: Collection[str]) -> Iterator[Miss]:
+        # Without this, expecting that a nonexistent state is not entered would always succeed.
+        for what in ('visited', 'not_visited', 'visits', 'order'):
+            for path in getattr(self, what):
+                if path not in paths:
+                    yield Miss(what=what, wanted=path, came='the pattern has no such state')
+
+    def _limit_misses(self, evidence: Evidence) -> Iterator[Miss]:
+        view = evidence.fold.view
+        for what, limit, used in (
+            ('tokens', self.tokens, view.usage.total),
+            ('dollars', self.dollars, view.usage.dollars),
+            ('seconds', self.seconds, view.ran),
         ):
-            at = f' at step {failure.step}' if failure.step else ''
-            yield f'{failure.what}: {failure.wanted}, but {failure.came}{at}'
-        if lost := _first_out_of_order(self.order, steps):
-            yield f'order: {lost} was not entered after what comes before it'
+            if limit is not None and used > limit + 1e-6:
+                yield Miss(what=what, wanted=f'at most {limit:g}', came=f'{used:g}')
+
+    def _misses(self, evidence: Evidence) -> Iterator[Miss]:
+        steps = evidence.steps
         if self.tool and not any(self._fits(call) for step in steps for call in calls_of(step.event)):
             given = f' with {json.dumps(self.arguments, ensure_ascii=False)}' if self.arguments else ''
-            yield f'tool: {self.tool} was not called{given}'
+            yield Miss(what='tool', wanted=f'{self.tool}{given}', came='it was not called')
         if self.when and not parse_expression(self.when, RUN_NAMES).evaluate(_WholeRun(evidence)):
-            yield f'{self.when}: does not hold'
+            yield Miss(what='when', wanted=self.when, came='it does not hold')
         was_asked = any(path.rpartition('.')[2] == APPROVING for step in steps for path in step.entered)
         if self.approval is not None and was_asked is not self.approval:
-            yield f'approval: it was {"" if was_asked else "not "}asked for'
+            wanted, came = ('a question', 'none') if self.approval else ('no question', 'there was one')
+            yield Miss(what='approval', wanted=wanted, came=came)
 
     def _fits(self, call: Mapping[str, Any]) -> bool:
         arguments = _call(call)['arguments']
         return call.get('name') == self.tool and all(
             name in arguments and arguments[name] == value for name, value in self.arguments.items()
         )
+
+
+def _entered(steps: Sequence[Transition]) -> dict[str, list[int]]:
+    """Return the steps that entered each state."""
+    entered: dict[str, list[int]] = {}
+    for step in steps:
+        for path in step.entered:
+            entered.setdefault(path, []).append(step.seq)
+    return entered
 
 
 @dataclass(frozen=True, slots=True)

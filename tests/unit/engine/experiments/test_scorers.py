@@ -165,6 +165,15 @@ async def test_a_judge_sees_the_task_the_answer_and_the_expectation() -> None:
     }  # fmt: skip
 
 
+async def test_the_end_of_a_failed_run_is_judged_by_scorers_that_are_told_to() -> None:
+    failing = {'parameters': {'fails': True}}
+    way = {'kind': 'path', 'visited': ['broken']}
+    assert await score(way, '', **failing) is None
+    came = await score({**way, 'any_end': True, 'not_visited': ['start']}, '', **failing)
+    assert came is not None and came.value == 0
+    assert [(miss.what, miss.wanted, miss.step) for miss in came.misses] == [('not_visited', 'start', 1)]
+
+
 async def test_a_judge_that_compares_waits_for_the_other_run() -> None:
     came = await score({'kind': 'model', 'rubric': 'Which?', 'compare': True}, 'a')
     assert came is not None and came.value is None and came.waits

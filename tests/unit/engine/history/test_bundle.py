@@ -21,6 +21,7 @@ from engine import Conductor, LocalConductor, Status
 from engine.errors import BundleError, UnknownRun
 from engine.history import Redaction
 from engine.history.bundle import reader
+from engine.history.bundle.closing import CLOSED_REASON
 from engine.history.bundle.staging import STAGING_PREFIX, Staging, sweep
 from engine.journal import Journal, MemoryJournal
 from engine.models.recording.exchange import read_exchanges
@@ -224,7 +225,7 @@ async def test_an_imported_unfinished_run_is_closed_and_can_be_forked(
     [imported_again] = await destination.import_bundle(io.BytesIO(bundle))
     assert imported_again.closed
     info = await destination.info(run)
-    assert (info.status, info.seq, info.error) == (Status.CANCELLED, seq + 1, reader.CLOSED_REASON)
+    assert (info.status, info.seq, info.error) == (Status.CANCELLED, seq + 1, CLOSED_REASON)
     assert (await destination.transitions(run))[:-1] == (await source.transitions(run, until=seq))
     assert await destination.recover() == [] and await destination.journal.unfinished() == []
     assert not destination.can_control(run)

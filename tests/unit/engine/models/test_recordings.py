@@ -152,7 +152,7 @@ async def test_a_recorded_run_replays_without_network_or_key(place: Place) -> No
     assert place.provider.asked == 5
 
 
-async def test_an_experiment_replays_the_recordings_of_the_runs_its_cases_were_made_from(
+async def test_an_experiment_answers_from_journals_and_from_exchanges_what_was_asked_otherwise(
     place: Place,
 ) -> None:
     experiment = Experiment(
@@ -173,13 +173,18 @@ async def test_an_experiment_replays_the_recordings_of_the_runs_its_cases_were_m
     async with place.open(offline=True) as offline:
         await offline.datasets.save('pairs', cases)
         result = await offline.experiment(experiment)
-        replayed, not_recorded = sorted(result.cells, key=lambda cell: cell.case != cases[0].id)
-        assert (replayed.status, replayed.scores['done'].value) == (Status.DONE, 1)
-        assert sources(await offline.transitions(replayed.run)) == {'replayed'}
-        assert not_recorded.status is Status.FAILED and 'has no recording' in not_recorded.error
-        await offline.datasets.save('pairs', [replace(case, source=RunId('')) for case in cases])
-        with pytest.raises(InvalidInput, match='must be a run that was recorded'):
-            await offline.experiments.plan(experiment)
+        assert [(cell.status, cell.scores['done'].value) for cell in result.cells] == [(Status.DONE, 1)] * 2
+        for cell in result.cells:
+            assert all(step.event.played for step in await offline.transitions(cell.run) if not step.raised)
+        others = (*experiment.variants, Variant(name='brief', change={'instructions': {'one': 'Be brief.'}}))
+        asking = replace(experiment, variants=others)
+        with pytest.raises(InvalidInput, match=f'case {cases[1].id} were given to other instructions'):
+            await offline.experiments.plan(asking)
+        await offline.datasets.save('pairs', cases[:1])
+        same, brief = (await offline.experiment(asking)).cells
+        assert same.status is Status.DONE and same.error == ''
+        assert brief.status is Status.FAILED and 'Be brief.' in brief.error
+        assert (await offline.info(brief.run)).options['replay'] == cases[0].source
 
 
 async def test_a_scripted_run_is_recorded_and_replayed_in_the_same_way(place: Place) -> None:

@@ -91,6 +91,14 @@ def test_a_row_has_the_score_its_gain_and_what_is_no_score(table: CellTable) -> 
     assert broken[2][0] == '' and broken[2][5] == [['failed', 'Failed']]
 
 
+def test_a_run_that_stopped_is_told_from_one_with_a_low_score() -> None:
+    table = CellTable(['base'], {'right': 'higher'}, repeats=1)
+    table.add([cell('stopped', 'base', 0.0, status=Status.PAUSED), cell('low', 'base', 0.0)])
+    (stopped, low) = table.lines(['stopped', 'low'])
+    assert (stopped[1][0], stopped[1][5]) == ('0', [['failed', 'Failed']]) and low[1][5] == []
+    assert table.order(show='failed') == ['stopped']
+
+
 def test_where_lower_scores_are_better_a_lower_one_is_a_gain() -> None:
     table = CellTable(['base', 'new'], {'right': 'lower'}, repeats=1)
     table.add([cell('one', 'base', 8.0), cell('one', 'new', 2.0)])

@@ -28,12 +28,17 @@ SHARED: dict[str, Any] = {
 }
 
 
-async def add_to_dataset(conductor: Conductor, infos: Sequence[RunInfo]) -> None:
-    """Ask for the dataset and what is expected, and add the runs to it as cases."""
+async def add_to_dataset(
+    conductor: Conductor, infos: Sequence[RunInfo], expectations: Sequence[Any] | None = None
+) -> None:
+    """Ask for the dataset and what is expected, and add the runs to it as cases.
+
+    `expectations` are shown first, one for each run; by default, what the runs have answered.
+    """
     names = await notify_errors(_names(conductor))
     if names is None:
         return
-    answers = [await _answer(conductor, info) for info in infos]
+    answers = expectations or [await _answer(conductor, info) for info in infos]
     files = await notify_errors(_files(conductor, infos))
     if files is None:
         return

@@ -1,14 +1,15 @@
-"""ExpectationsForm: what a regression test expects of a run, as fields."""
+"""ExpectationsForm: what a test expects of a run, as fields: its scorers and its case's expectation."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from engine.history import Expectations
+from engine.operations.experiments import ExperimentFile, scorers_of
 from engine.records import Shape, Status
 from ui.formatting.diagram.folding import closed_states
 from ui.formatting.steps import path_text
@@ -31,30 +32,32 @@ class Limits(BaseModel):
 
 
 class ExpectationsForm:
-    """The fields of `Expectations`: the outcome, limits, and a row for each state of the chart."""
+    """How the run ends, its answer, limits, and a row for each state of the chart."""
 
-    def __init__(self, expect: Expectations, shape: Shape) -> None:
-        """Draw it with these expectations."""
-        self._expect = expect
+    def __init__(self, test: ExperimentFile, shape: Shape) -> None:
+        """Draw it with what the test of one run expects."""
+        self._test = test
         self._paths = [state.path for state in shape.states]
-        values = expect.model_dump(mode='json')
-        self._outcome = Form(_outcome_model(expect), on_change=lambda: None)
+        settings = {spec.kind: spec.settings for spec in test.experiment.scorers}
+        self._way: Mapping[str, Any] = settings.get('path', {})
+        self._answer = answer = test.cases[0].expectation
+        self._outcome = Form(_outcome_model(answer), on_change=lambda: None)
         self._outcome.set_values(
             {
-                'status': expect.status or '',
-                'answer': expect.answer if isinstance(expect.answer, str) else expect.answer is not None,
+                'status': next(iter(settings.get('status', {}).get('status', ())), ''),
+                'answer': answer if isinstance(answer, str) else answer is not None,
             }
         )
         with Box('limits'):
             self._limits = Form(Limits, on_change=lambda: None)
-            self._limits.set_values(values)
+            self._limits.set_values({name: self._way.get(name) for name in Limits.model_fields})
         with Box('expected-states', 'section', aria_labelledby='states'):
             Text('h2', 'States', id='states')
             self._states = Form(_states_model(self._paths, shape), on_change=lambda: None)
             self._states.set_values(dict(self._state_values()))
 
-    def submit(self) -> Expectations | None:
-        """Return the expectations; if a field is invalid, focus the first and return None."""
+    def submit(self) -> ExperimentFile | None:
+        """Return the test; if a field is invalid, focus the first and return None."""
         states, limits = self._states.submit(), self._limits.submit()
         outcome = self._outcome.submit()  # upwards: the first keeps the focus
         if states is None or limits is None or outcome is None:
@@ -63,40 +66,46 @@ class ExpectationsForm:
         for place, path in enumerate(self._paths):
             if (most := chosen[f'most_{place}']) is not None and chosen[f'visit_{place}'] == 'visited':
                 visits[path] = most
-        return Expectations(
-            status=Status(outcome.status) if outcome.status else None,  # type: ignore[attr-defined]
-            visited=self._chosen(chosen, 'visited'),
-            not_visited=self._chosen(chosen, 'not_visited'),
-            visits=visits,
-            answer=self._answer(outcome),
+        given = outcome.model_dump()
+        answer = self._read_answer(given['answer'])
+        conditions = {
+            'visited': self._chosen(chosen, 'visited'),
+            'not_visited': self._chosen(chosen, 'not_visited'),
+            'visits': visits,
             **limits.model_dump(),
+        }
+        scorers = scorers_of(Status(given['status']) if given['status'] else None, conditions, answer)
+        return replace(
+            self._test,
+            experiment=replace(self._test.experiment, scorers=scorers),
+            cases=(replace(self._test.cases[0], expectation=answer),),
         )
 
     def _chosen(self, chosen: dict[str, Any], choice: str) -> list[str]:
         return [path for place, path in enumerate(self._paths) if chosen[f'visit_{place}'] == choice]
 
-    def _answer(self, outcome: Any) -> Any:
+    def _read_answer(self, given: str | bool) -> Any:
         """Return the expected answer: a text to contain, or exactly what the run answered."""
-        if isinstance(outcome.answer, str):
-            return outcome.answer or None
-        return self._expect.answer if outcome.answer else None
+        if isinstance(given, str):
+            return given or None
+        return self._answer if given else None
 
     def _state_values(self) -> Iterator[tuple[str, Any]]:
         for place, path in enumerate(self._paths):
             visit = (
                 'visited'
-                if path in self._expect.visited
+                if path in self._way.get('visited', ())
                 else 'not_visited'
-                if path in self._expect.not_visited
+                if path in self._way.get('not_visited', ())
                 else ''
             )
             yield f'visit_{place}', visit
-            yield f'most_{place}', self._expect.visits.get(path)
+            yield f'most_{place}', self._way.get('visits', {}).get(path)
 
 
-def _outcome_model(expect: Expectations) -> type[BaseModel]:
-    answer: Any = (bool, Field(False, title='The same answer', description=json.dumps(expect.answer)[:200]))
-    if expect.answer is None or isinstance(expect.answer, str):
+def _outcome_model(expected: Any) -> type[BaseModel]:
+    answer: Any = (bool, Field(False, title='The same answer', description=json.dumps(expected)[:200]))
+    if expected is None or isinstance(expected, str):
         answer = (str, Field('', title='Answer contains', json_schema_extra={'multiline': True}))
     status: Any = (
         Literal[tuple(STATUSES)],

@@ -1,20 +1,22 @@
-"""The page that saves a run as a regression test: what it expects, a check, and its file."""
+"""The page that saves a run as a test: what it expects, a check, its file, and its case in a dataset."""
 
 from __future__ import annotations
 
 from nicegui import ui
 
 from engine import EngineError
-from engine.history import Redaction, RegressionResult, RegressionTest
+from engine.history import Redaction
+from engine.operations.experiments import CheckResult, ExperimentFile
 from engine.records import RunId, RunInfo, Shape
 from ui.app.backend import Backend
-from ui.formatting.forks import miss_text
 from ui.formatting.values import as_sentence, count
 from ui.web.components.theme import button, frame, notice, page_head, text_notice
 from ui.web.components.widgets import Box, Text
 from ui.web.exports.formats import file_name, to_yaml
 from ui.web.pages.fork.regression_test.expectations import ExpectationsForm
 from ui.web.pages.shared import errors
+from ui.web.pages.shared.add_to_dataset import add_to_dataset
+from ui.web.pages.shared.run_list.actions import ADD_TO_DATASET
 from ui.web.routing import serve_page
 
 SUMMARY = 'Replays the recorded answers through the pattern as it is then, without models or tools.'
@@ -42,52 +44,56 @@ class TestForm:
 
     __test__ = False  # not a test case for pytest
 
-    def __init__(self, backend: Backend, info: RunInfo, test: RegressionTest, shape: Shape) -> None:
+    def __init__(self, backend: Backend, info: RunInfo, test: ExperimentFile, shape: Shape) -> None:
         """Draw it; it expects what the run did."""
-        self._backend, self._info, self._test = backend, info, test
+        self._backend, self._info = backend, info
         with Box('card launch-form test-form'):
-            self._form = ExpectationsForm(test.expect, shape)
+            self._form = ExpectationsForm(test, shape)
             with Box('form-foot'):
                 self._result = Box('ghost', role='status')
                 with Box('launch-actions'):
                     button('Download test', icon='download', kind='primary big').on('click', self._download)
                     self._check = button('Check now', icon='rule', requires='check').on('click', self._run)
-
-    def _read(self) -> RegressionTest | None:
-        expect = self._form.submit()
-        return self._test.model_copy(update={'expect': expect}) if expect else None
+                    add = button(ADD_TO_DATASET.text, icon=ADD_TO_DATASET.icon, requires='datasets.save')
+                    add.on('click', self._add)
 
     def _download(self) -> None:
-        if test := self._read():
+        if test := self._form.submit():
             text = to_yaml(test, Redaction.for_catalog(self._backend().catalog))
             ui.download.content(text.encode(), file_name(self._info, 'test'))
 
+    async def _add(self) -> None:
+        """Keep it as a case of a dataset, where the run itself is the recording."""
+        if test := self._form.submit():
+            await add_to_dataset(self._backend(), [self._info], [test.cases[0].expectation])
+
     async def _run(self) -> None:
         """Replay the test now, and show what came of it."""
-        test = self._read()
+        test = self._form.submit()
         if test is None:
             return
         self._check.props('disabled').classes('busy')
         try:
-            result: RegressionResult | str = await self._backend.check(test)
+            result: CheckResult | str = await self._backend().check(test)
         except EngineError as error:
             result = str(error)
         finally:
             self._check.props(remove='disabled').classes(remove='busy')
         self._show(result)
 
-    def _show(self, result: RegressionResult | str) -> None:
+    def _show(self, result: CheckResult | str) -> None:
         self._result.clear()
         with self._result:
             if isinstance(result, str):
                 text_notice('fail', 'error', as_sentence(result))
                 return
-            steps = count(result.steps, 'step')
-            path = f'differs from the recording at step {result.parted}' if result.parted else 'as recorded'
-            if result.passed:
+            (run,) = result.runs
+            steps = count(run.steps, 'step')
+            path = f'differs from the recording at step {run.parted}' if run.parted else 'as recorded'
+            if run.passed:
                 text_notice('done', 'check_circle', f'Passed: {steps}, {path}.')
                 return
             with notice('fail', 'error'):
                 Text('p', f'Failed: {steps}, {path}.')
-                for miss in result.misses:
-                    Text('p', as_sentence(miss_text(miss).replace('not_visited', 'not visited')))
+                for miss in run.misses:
+                    Text('p', as_sentence(miss.text.replace('not_visited', 'not visited')))

@@ -192,7 +192,7 @@ class FieldTypes:
         try:
             return TypeAdapter(kind).validate_python(deepcopy(default))
         except ValidationError as error:
-            if is_memory and name in self._file.parameters:
+            if is_memory and not field.has_default and name in self._file.parameters:
                 return PydanticUndefined
             problem = next(iter(validation_problems(error).values()))
             missing = 'it needs a default, or `nullable: true`'

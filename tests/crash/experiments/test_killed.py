@@ -96,7 +96,7 @@ def killed_three_times(
     return ended, answer
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_no_run_of_a_killed_experiment_is_repeated_or_lost(tmp_path: Path) -> None:
     sample = read_experiment(SAMPLE)
     _, answer = killed_three_times(Hemicycle(tmp_path), sample.experiment, sample.cases, each=6)

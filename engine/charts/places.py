@@ -10,21 +10,20 @@ from engine.charts.reading import Place, Tree
 from engine.charts.source import EdgeSource
 
 
-def state_places(file: ChartFile) -> Iterator[tuple[str, Place]]:
-    """Yield each state's path, `*` for what a template fills in, with its place in the file."""
-    for path, at, _ in _walk(file.states, '', ('states',)):
-        yield path, at
+def walk_states(file: ChartFile) -> Iterator[tuple[str, Place, State]]:
+    """Yield each state with its path, `*` for what a template fills in, and its place in the file."""
+    yield from _walk(file.states, '', ('states',))
 
 
 def state_lines(file: ChartFile, tree: Tree) -> dict[str, int]:
     """Return the line of each state, by its path."""
-    return {path: tree.line(at) for path, at in state_places(file)}
+    return {path: tree.line(at) for path, at, _ in walk_states(file)}
 
 
 def edge_sources(file: ChartFile, tree: Tree) -> Iterator[EdgeSource]:
     """Yield the edges, those of the outermost list first."""
     yield from _edges(file.transitions, '', ('transitions',), file.states, tree)
-    for path, at, state in _walk(file.states, '', ('states',)):
+    for path, at, state in walk_states(file):
         children = state.parallel or state.states
         yield from _edges(state.transitions, path, (*at, 'transitions'), children, tree)
 

@@ -192,7 +192,7 @@ class FieldTypes:
         try:
             return TypeAdapter(kind).validate_python(deepcopy(default))
         except ValidationError as error:
-            if is_memory and name in self._file.parameters:
+            if is_memory and not field.has_default and name in self._file.parameters:
                 return PydanticUndefined
             problem = next(iter(validation_problems(error).values()))
             missing = 'it needs a default, or `nullable: true`'
@@ -282,6 +282,6 @@ def _name_problem(name: str, base: type[BaseModel]) -> str:
     """Return why a field cannot have this name, or ''."""
     if keyword.iskeyword(name) or name in ('null', 'true', 'false'):
         return f'{name!r} is a word of expressions: choose another name'
-    if hasattr(base, name) or name.startswith('model_'):
+    if hasattr(base, name) or name in base.model_fields or name.startswith('model_'):
         return f'{name!r} is reserved: choose another name'
     return ''

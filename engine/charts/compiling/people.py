@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Literal
 
@@ -12,7 +12,8 @@ from engine.charts.compiling.guards import compile_guard
 from engine.charts.compiling.language import Local
 from engine.charts.compiling.scope import MAX_ITEMS, MAX_STEPS, Values
 from engine.charts.compiling.steps import Action, StepCompiler
-from engine.charts.format import ChartFile, Seat, State
+from engine.charts.format import ChartFile, Seat
+from engine.charts.places import walk_states
 from engine.charts.reading import Place
 from engine.charts.seats import Seat as PatternSeat
 from engine.charts.seats import as_agent, seat_inputs
@@ -30,7 +31,7 @@ AddSeat = Callable[[dict[str, Any], Mapping[str, Any]], dict[str, Any]]
 
 def seats_of(file: ChartFile) -> tuple[str, ...]:
     """Return the names of all seats of a chart."""
-    return tuple(dict.fromkeys(seat.name for seat in _seats(file.states)))
+    return tuple(dict.fromkeys(state.seat.name for _, _, state in walk_states(file) if state.seat))
 
 
 def inputs_for_seats(file: ChartFile) -> dict[str, type[BaseModel]]:
@@ -97,11 +98,3 @@ def _answer(
 
 def _ignore(scope: CallbackContext, event: Event) -> None:
     """Do nothing with an answer."""
-
-
-def _seats(states: Mapping[str, State | None]) -> Iterator[Seat]:
-    for state in states.values():
-        if state is not None:
-            if state.seat:
-                yield state.seat
-            yield from _seats(state.parallel or state.states)

@@ -249,7 +249,7 @@ def _setter(target: Target, part: Part) -> Doer:
             try:
                 setattr(memory, target.field, value)
             except ValidationError as error:
-                raise EvaluationError(f'{target.text}: {first_problem(error)}') from None
+                raise EvaluationError(first_problem(error)) from None
 
         return assign
     check = adapter(target.kind).validate_python

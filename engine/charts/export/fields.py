@@ -58,6 +58,8 @@ class FieldWriter:
             self._note(place, f'checks in Python: {", ".join(checks)}')
         fields = self._properties(schema, place)
         for name, field in fields.items() if defaults else ():
+            if model.model_fields[name].is_required():  # Its first value is that of a parameter.
+                continue
             default = to_jsonable_python(model.model_fields[name].get_default(call_default_factory=True))
             fields[name] = _with_default(field, default)
         return fields

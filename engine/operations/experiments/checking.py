@@ -77,7 +77,9 @@ async def check_file(place: _Place, file: ExperimentFile) -> CheckResult:
     _check_is_offline(file)
     operations = place.experiments
     dataset = await operations.datasets.save(experiment.dataset, file.cases)
-    started = await operations.add(replace(experiment, dataset=dataset.id, version='', after=''))
+    # Every run is checked: recordings cost nothing, so that nothing ends it early.
+    whole = replace(experiment, dataset=dataset.id, version='', after='', budget=None, stop_early=False)
+    started = await operations.add(whole)
     await operations.wait(started.id)
     ended = await operations.get(started.id)
     if ended.state != 'done':

@@ -201,7 +201,7 @@ class _Costing:
 
     def _explain_loops(self, level: Level) -> None:
         for arc in level.open_arcs:
-            edge, inside = name_of(arc.edge), level.components()[arc.dest]
+            edge, inside = name_of(arc.edge), level.loops[arc.dest]
             for figure in FIGURES:
                 if any(self._worst[node][figure] for node in inside):
                     text = f'nothing bounds how often a run takes the edge {edge}'

@@ -52,12 +52,44 @@ class Level:
     """Arcs that close a loop which may repeat without an end."""
     again: list[Arc] = field(default_factory=list)
     """Arcs that close a loop only if people send the event."""
+    loops: Mapping[StatePath, frozenset[StatePath]] = field(default_factory=dict)
+    """For each child those with which it shares a loop, itself included."""
 
     def close_loops(self) -> None:
         """Sort out the arcs that close loops without a known bound."""
-        while cycle := _find_cycle(self.nodes, self._free_arcs()):
-            ours = next((arc for arc in reversed(cycle) if arc.by_people), None)
-            (self.open_arcs if ours is None else self.again).append(ours or cycle[-1])
+        while self._close_loops():
+            pass
+        together = _strongly_connected(self.nodes, _links(self._arcs_in_use()))
+        self.loops = {node: component for component in together for node in component}
+
+    def _close_loops(self) -> bool:
+        """Search in depth for arcs that lead back; return whether one before was sorted out instead."""
+        following: dict[StatePath, list[Arc]] = {}
+        for arc in self._free_arcs():
+            following.setdefault(arc.source, []).append(arc)
+        done: set[StatePath] = set()
+        for start in self.nodes:
+            path: list[Arc] = []
+            on_way = {start: 0}
+            branches = [iter(following.get(start, ()))]
+            while branches and start not in done:
+                link = next(branches[-1], None)
+                if link is None:
+                    branches.pop()
+                    done.add(on_way.popitem()[0])
+                    if path:
+                        path.pop()
+                elif link.dest in on_way:
+                    cycle = [*path[on_way[link.dest] :], link]
+                    ours = next((arc for arc in reversed(cycle) if arc.by_people), None)
+                    (self.open_arcs if ours is None else self.again).append(ours or cycle[-1])
+                    if ours not in (None, cycle[-1]):
+                        return True
+                elif link.dest not in done:
+                    path.append(link)
+                    on_way[link.dest] = len(path)
+                    branches.append(iter(following.get(link.dest, ())))
+        return False
 
     def _free_arcs(self) -> list[Arc]:
         """Return the arcs that nothing bounds, without those sorted out."""
@@ -74,7 +106,7 @@ class Level:
 
     def visits(self) -> dict[StatePath, Visits]:
         """Return how often each child can be visited during one visit to the composite."""
-        free, loops = _links(self._free_arcs()), self.components()
+        free, loops = _links(self._free_arcs()), self.loops
         closing = {id(arc) for arc in self.open_arcs}
         starts: dict[StatePath, Visits] = {}
         """How often loops start anew at a child."""
@@ -96,15 +128,9 @@ class Level:
             visits[node] = min(1 + more, self.limits.get(node, math.inf))
         return visits
 
-    def components(self) -> dict[StatePath, frozenset[StatePath]]:
-        """Return for each child those with which it shares a loop, itself included."""
-        links = _links(self._arcs_in_use())
-        reach = {node: {node} | reachable(node, links) for node in self.nodes}
-        return {node: frozenset(o for o in reach[node] if node in reach[o]) for node in self.nodes}
-
     def longest(self, weights: Mapping[StatePath, float], starts: Iterable[StatePath]) -> float:
         """Return the weight of the heaviest way through; the children of one loop count together."""
-        loops = self.components()
+        loops = self.loops
         following: dict[frozenset[StatePath], set[frozenset[StatePath]]] = {}
         for arc in self._arcs_in_use():
             if loops[arc.source] != loops[arc.dest]:
@@ -206,10 +232,11 @@ def _outward(path: StatePath, top: StatePath) -> Iterator[StatePath]:
         yield around
 
 
-def _links(arcs: list[Arc]) -> dict[StatePath, list[StatePath]]:
-    links: dict[StatePath, list[StatePath]] = {}
+def _links(arcs: list[Arc]) -> dict[StatePath, dict[StatePath, None]]:
+    """Return where each state leads, each once."""
+    links: dict[StatePath, dict[StatePath, None]] = {}
     for arc in arcs:
-        links.setdefault(arc.source, []).append(arc.dest)
+        links.setdefault(arc.source, {})[arc.dest] = None
     return links
 
 
@@ -225,27 +252,42 @@ def reachable(start: StatePath, following: Mapping[StatePath, Iterable[StatePath
     return reached
 
 
-def _find_cycle(nodes: list[StatePath], arcs: list[Arc]) -> list[Arc]:
-    """Return the arcs of one loop, in order; the last leads back. Empty if there is none."""
-    following: dict[StatePath, list[Arc]] = {}
-    for arc in arcs:
-        following.setdefault(arc.source, []).append(arc)
+def _strongly_connected(
+    nodes: Iterable[StatePath], links: Mapping[StatePath, Iterable[StatePath]]
+) -> list[frozenset[StatePath]]:
+    """Return the states in groups, in each of which every state leads to every other: as Kosaraju does."""
+    backward: dict[StatePath, list[StatePath]] = {}
+    for node, dests in links.items():
+        for dest in dests:
+            backward.setdefault(dest, []).append(node)
+    groups: list[frozenset[StatePath]] = []
     done: set[StatePath] = set()
+    for node in reversed(_by_finish(nodes, links)):
+        if node not in done:
+            group, waiting = {node}, [node]
+            while waiting:
+                new = {other for other in backward.get(waiting.pop(), ()) if other not in done} - group
+                group |= new
+                waiting.extend(new)
+            done |= group
+            groups.append(frozenset(group))
+    return groups
+
+
+def _by_finish(nodes: Iterable[StatePath], links: Mapping[StatePath, Iterable[StatePath]]) -> list[StatePath]:
+    """Return states in the order in which a search in depth has seen all that they lead to."""
+    finished: list[StatePath] = []
+    seen: set[StatePath] = set()
     for start in nodes:
-        path: list[Arc] = []
-        on_way = [start]
-        branches = [iter(following.get(start, ()))]
-        while branches and start not in done:
-            link = next(branches[-1], None)
-            if link is None:
-                branches.pop()
-                done.add(on_way.pop())
-                if path:
-                    path.pop()
-            elif link.dest in on_way:
-                return [*path[on_way.index(link.dest) :], link]
-            elif link.dest not in done:
-                path.append(link)
-                on_way.append(link.dest)
-                branches.append(iter(following.get(link.dest, ())))
-    return []
+        on_way = [] if start in seen else [(start, iter(links.get(start, ())))]
+        seen.add(start)
+        while on_way:
+            node, following = on_way[-1]
+            dest = next((each for each in following if each not in seen), None)
+            if dest is None:
+                finished.append(node)
+                on_way.pop()
+            else:
+                seen.add(dest)
+                on_way.append((dest, iter(links.get(dest, ()))))
+    return finished

@@ -68,7 +68,9 @@ class FreeChart(Chart):
     def __init__(self, pattern: Pattern) -> None:
         super().__init__(pattern)
         self.answers = Answers()
-        self._state = RunState(pattern, pattern.Memory.model_construct())
+        fields = pattern.Memory.model_fields
+        unset = {name: None for name, field in fields.items() if field.is_required()}  # By parameters.
+        self._state = RunState(pattern, pattern.Memory.model_construct(**unset))
 
     @property
     def always(self) -> list[StatePath]:

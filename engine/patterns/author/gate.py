@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.charts import ChartPattern, ChartSource, load_chart
-from engine.charts.format import State
+from engine.charts.library import by_line
+from engine.charts.places import walk_states
 from engine.errors import InvalidInput
 from engine.models.protocol import Model
 from engine.operations.rehearsal import Finding, Level, Means, Unbounded, rehearse
@@ -63,7 +64,8 @@ def check(text: str, gate: Gate) -> Checked:
     try:
         pattern = load_chart(text, name=f'{gate.name}.chart.yaml' if gate.name else '')
     except InvalidInput as error:
-        return Checked(findings=tuple(_by_line(error)))
+        problems = by_line(error.problems).items()
+        return Checked(findings=tuple(Found(line=line, text=text) for line, text in problems))
     workflow = pattern.sample()
     means = Means(models=gate.models, tools=gate.tools)
     rehearsal = rehearse(workflow, seconds=0, means=means)
@@ -138,34 +140,23 @@ def _is_agents(path: StatePath, states: Mapping[StatePath, StateShape]) -> bool:
     return bool(parent and states[parent].role)
 
 
-def _by_line(error: InvalidInput) -> Iterator[Found]:
-    for where, text in error.problems.items():
-        line = where.rpartition(':')[2]
-        yield Found(line=int(line) if line.isdecimal() else 0, text=text)
-
-
 def _foreign_tools(pattern: type[ChartPattern], gate: Gate) -> Iterator[Found]:
     """Find tools that are not allowed: no text of a request or a draft makes one so."""
     names = sorted(gate.allowed)
     more = f' and {len(names) - MAX_LISTED} more' if len(names) > MAX_LISTED else ''
     listed = f'{", ".join(names[:MAX_LISTED]) or "none"}{more}'
     roles = ((f'roles.{name}.tools', role.tools) for name, role in pattern.file.roles.items())
-    for place, used in (*roles, *_tools_of_states(pattern.file.states, 'states')):
+    states = (
+        ('.'.join(map(str, (*at, 'agent', 'tools'))), state.agent.tools or ())
+        for _, at, state in walk_states(pattern.file)
+        if state.agent
+    )
+    for place, used in (*roles, *states):
         for number, name in enumerate(used):
             if name not in gate.allowed:
                 lines = pattern.source.lines
                 line = lines.get(f'{place}.{number}', lines.get(place, 0))
                 yield Found(line=line, text=f'the tool {name!r} is not allowed here; allowed: {listed}')
-
-
-def _tools_of_states(states: Mapping[str, State | None], at: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    for key, state in states.items():
-        if state is None:
-            continue
-        if state.agent and state.agent.tools:
-            yield f'{at}.{key}.agent.tools', state.agent.tools
-        yield from _tools_of_states(state.states, f'{at}.{key}.states')
-        yield from _tools_of_states(state.parallel, f'{at}.{key}.parallel')
 
 
 def _own(findings: Iterable[Finding], workflow: Pattern) -> Iterator[Finding]:

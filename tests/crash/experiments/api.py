@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from engine.operations.experiments.files import ExperimentFile
+from engine.operations.experiments.files.yaml_file import ExperimentFile
 from tests.crash.fleet.processes import Process, until
 from ui.api.wire import dump
 

@@ -82,7 +82,7 @@ async def test_an_experiment_of_a_fleet_survives_its_workers_and_servers(
         await elsewhere.post(f'experiments/{key}/resume')
         assert (await elsewhere.wait_over(key))['state'] == 'done'
         cells = await elsewhere.cells(key)
-        assert 'stricter reviewer is better' in (await elsewhere.read(f'experiments/{key}/answer'))['text']
+        assert '“stricter reviewer” is better' in (await elsewhere.read(f'experiments/{key}/answer'))['text']
         assert {cell['id'] for cell in cells if cell['scores']['liked']['value'] == 1.0} == {marked}
         assert Counter(cell['state'] for cell in cells) == {'scored': RUNS}
         runs = await runs_of(reader, key)

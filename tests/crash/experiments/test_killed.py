@@ -96,11 +96,11 @@ def killed_three_times(
     return ended, answer
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_no_run_of_a_killed_experiment_is_repeated_or_lost(tmp_path: Path) -> None:
     sample = read_experiment(SAMPLE)
     _, answer = killed_three_times(Hemicycle(tmp_path), sample.experiment, sample.cases, each=6)
-    assert 'stricter reviewer is better' in answer
+    assert '“stricter reviewer” is better' in answer
 
 
 @pytest.mark.long
@@ -111,7 +111,7 @@ def test_no_run_of_two_thousand_is_repeated_or_lost(tmp_path: Path) -> None:
     of_the_sample = zip(range(500), cycle(sample.cases))
     cases = [replace(case, id=f'{case.id} {number}') for number, case in of_the_sample]
     ended, answer = killed_three_times(Hemicycle(tmp_path), experiment, cases, each=450)
-    assert len(ended) == 2_000 and 'stricter reviewer is better' in answer
+    assert len(ended) == 2_000 and '“stricter reviewer” is better' in answer
 
 
 @pytest.mark.slow
@@ -122,6 +122,6 @@ def test_a_killed_command_is_resumed_where_it_was(tmp_path: Path) -> None:
             line(process.stdout)
         process.kill()
     result = hemicycle('experiment', 'resume', 'A stricter reviewer', '--pace', '0')
-    assert result.exit_code == 0 and 'stricter reviewer is better' in result.stdout, result.output
+    assert result.exit_code == 0 and '“stricter reviewer” is better' in result.stdout, result.output
     runs = json_lines(hemicycle('runs', 'list', '--json', '--limit', '200').stdout)
     assert len(runs) == 48 and {run['status'] for run in runs} == {'done'}

@@ -36,7 +36,7 @@ def saved_test(info: RunInfo, shape: Shape, view: View, steps: Sequence[Transiti
     }
     # A replay stops where its recording does, so it cannot end as a run that goes on.
     status = None if view.status is Status.RUNNING else view.status
-    name = f'{info.title[:150]} ({info.id[:6]})'
+    name = ' '.join(f'{info.title[:150]} ({info.id[:6]})'.split())
     return ExperimentFile(
         experiment=Experiment(
             name=name,

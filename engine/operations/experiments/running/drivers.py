@@ -64,10 +64,8 @@ class Drivers:
                 for state in ('running', 'scoring', 'paused'):
                     for stored in await self._store.experiments.list(state=state):
                         await self.adopt(stored.id)
-                for (
-                    lease
-                ) in await self._store.leases.list():  # The dead may have cancelled their experiments.
-                    await self.adopt(lease.id)
+                for lease in await self._store.leases.list():
+                    await self.adopt(lease.id)  # Whoever has died may have been cancelling its runs.
             except JournalError as error:
                 log.warning('experiments wait for the journal: %s', error)
             except Exception:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -186,9 +186,10 @@ class Desk:
         """Wait until a run answered from a journal ends or stops; return its outcome if it has stopped."""
         info = await self.host.info(run)
         if 'play' in info.options:
-            async for item in self.host.watch(run):
-                if isinstance(item, Transition) and (reason := unrecorded(item)):
-                    return Outcome(run=run, status=info.status, answer=None, error=reason, memory={})
+            async with aclosing(self.host.watch(run)) as items:
+                async for item in items:
+                    if isinstance(item, Transition) and (reason := unrecorded(item)):
+                        return Outcome(run=run, status=info.status, answer=None, error=reason, memory={})
         return None
 
     async def judge(self, key: str, launch: Launch) -> Outcome:

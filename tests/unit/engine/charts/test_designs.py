@@ -8,7 +8,9 @@ import pytest
 
 from engine import InvalidInput, LocalConductor
 from engine.charts import load_chart
+from engine.charts.export import export_chart
 from engine.errors import PatternError
+from engine.operations.rehearsal import rehearse
 from engine.statechart.shape_builder import build_shape
 from tests.support.harness import FakeModel, catalog, complete_run
 
@@ -101,3 +103,28 @@ def test_limits_hold_inside_lists_and_for_what_may_be_null(field: str, value: An
     with pytest.raises(InvalidInput, match=problem):
         pattern.parse({'style': 'plain', 'more': value})
     assert pattern.parse({'style': 'plain'})
+
+
+def test_no_field_of_memory_takes_the_place_of_the_seats_that_people_have() -> None:
+    text = TEXT.replace('memory: {', 'memory: {seats: integer, ')
+    assert load_chart(text)
+    seated = text.replace('then: {', 'seat: {name: writer, event: write}, then: {')
+    with pytest.raises(InvalidInput, match="chart:3: 'seats' is reserved"):
+        load_chart(seated)
+
+
+NOTED = TEXT.replace(
+    'parameters: {', 'records: {Note: {title: string}}\nparameters: {note: {type: Note}, '
+).replace('memory: {', 'memory: {note: Note, ')
+
+
+def test_a_chart_whose_memory_begins_with_a_required_parameter_is_rehearsed_and_exported() -> None:
+    pattern = load_chart(NOTED)
+    assert rehearse(pattern.sample(), seconds=0).cost.least_calls == 1
+    assert load_chart(export_chart(pattern).text).file.memory['note'].type == 'Note'
+
+
+def test_a_wrong_default_is_named_even_if_a_parameter_gives_the_first_value() -> None:
+    text = NOTED.replace('note: Note, ', 'note: {type: Note, default: [a]}, ')
+    with pytest.raises(InvalidInput, match='chart:4: is no value of this type'):
+        load_chart(text)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from engine import InvalidInput, LocalConductor
 from engine.charts import load_chart
 from engine.charts.compiling.scope import MAX_ITEMS, MAX_STEPS, Values
+from engine.operations.rehearsal import rehearse
 from engine.statechart.expressions.compiler import Evaluation
 from engine.statechart.expressions.expression import compute, parse_expression
 from engine.statechart.shape_builder import build_shape
@@ -227,6 +228,23 @@ def test_long_lists_are_ordered_and_searched_quickly(text: str, value: Any) -> N
     begun = time.process_time()
     part = parse_expression(text, ()).part
     assert compute(part, Evaluation(Values({}), {}, MAX_STEPS, MAX_ITEMS)) == value
+    assert time.process_time() - begun < SECONDS
+
+
+def test_a_web_of_loops_is_rehearsed_quickly() -> None:
+    names = [f's{number}' for number in range(120)]
+    edges = [
+        f"  - {{on: always, from: {name}, to: {names[(at * 7 + step) % 120]}, if: 'memory.n > {step}'}}\n"
+        for at, name in enumerate(names)
+        for step in range(12)
+    ]
+    states = ''.join(f'  {name}:\n' for name in names)
+    head = f'chart: web\nmemory: {{n: integer}}\ninitial: s0\nstates:\n{states}  over: {{final: true}}\n'
+    workflow = load_chart(
+        f'{head}transitions:\n{"".join(edges)}  - {{on: always, from: s0, to: over}}\n'
+    ).sample()
+    begun = time.process_time()
+    assert rehearse(workflow, seconds=0).findings
     assert time.process_time() - begun < SECONDS
 
 

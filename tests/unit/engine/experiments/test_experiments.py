@@ -168,7 +168,10 @@ async def test_files_of_cases_are_laid_over_those_of_the_base_and_decide_what_is
     conductor.catalog.add(Reader)
     shared = {'a.txt': 'base', 'b.txt': 'base', 'c.txt': 'base'}
     cases = [Case(id=name, files={'b.txt': name, 'c.txt': name}) for name in ('one', 'two')]
-    variants = (Variant(name='as it is'), Variant(name='other', change={'files': {'c.txt': 'variant'}}))
+    variants = (
+        Variant(name='as it is'),
+        Variant(name='other', change={'files': {'a.txt': None, 'c.txt': 'variant'}}),
+    )
     plan = experiment(
         dataset='files',
         base=Launch(pattern='reader', files=shared),
@@ -183,9 +186,9 @@ async def test_files_of_cases_are_laid_over_those_of_the_base_and_decide_what_is
         given[cell.case, cell.variant] = [*(await read_given_files(conductor.workspaces, info)).values()]
     assert given == {
         ('one', 'as it is'): ['base', 'one', 'one'],
-        ('one', 'other'): ['base', 'one', 'variant'],
+        ('one', 'other'): ['one', 'variant'],
         ('two', 'as it is'): ['base', 'two', 'two'],
-        ('two', 'other'): ['base', 'two', 'variant'],
+        ('two', 'other'): ['two', 'variant'],
     }
     await conductor.datasets.save('files', [cases[0], replace(cases[1], files={'b.txt': 'new'})])
     again = await conductor.experiments.plan(replace(plan, after=first.experiment.id))

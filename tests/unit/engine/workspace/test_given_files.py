@@ -114,7 +114,7 @@ async def sent(conductor: Conductor, run: RunId) -> RunId:
     await conductor.delete(run)
     await conductor.purge(run)
     [imported] = await conductor.import_bundle(io.BytesIO(bundle))
-    return await conductor.rerun(imported.run)
+    return await conductor.rerun(RunId(imported.id))
 
 
 @pytest.mark.parametrize('derive', [forked, forked_at_the_start, replayed, run_again, sent])

@@ -15,16 +15,19 @@ from typing import Any
 import pytest
 
 from engine import Conductor, LocalConductor
+from engine.agents.chart import agent
 from engine.errors import UnknownRun
 from engine.history import ForkOverrides, Redaction
 from engine.journal.projection import EMPTY_DOCUMENT
 from engine.records import Change, RunId, RunInfo
 from engine.records.document import apply_patch
+from engine.tools.builtin.project.read_file import read_file
 from tests.support.harness import (
     FakeModel,
     HastyClock,
     Lone,
     catalog,
+    complete_run,
     pipeline_reply,
     to_the_end,
     wait_for_state,
@@ -46,8 +49,15 @@ async def conductor() -> AsyncIterator[Conductor]:
             return f'{HOSTILE} {SECRET}'
         return pipeline_reply(request)
 
-    async with LocalConductor(catalog=catalog(FakeModel(reply), Lone), clock=HastyClock()) as conductor:
+    patterns = catalog(FakeModel(reply), Lone, tools=(read_file,))
+    async with LocalConductor(catalog=patterns, clock=HastyClock()) as conductor:
         yield conductor
+
+
+class Reader(Lone):
+    """One agent that reads files."""
+
+    states = (agent('working', prompt='ask', tools=('read_file',)), *Lone.states[1:])
 
 
 async def pipeline(conductor: Conductor, task: str = 'Which database?') -> RunId:
@@ -102,6 +112,14 @@ async def test_a_page_holds_the_data_of_every_step(conductor: Conductor) -> None
     sent_back = by_title['reviewing → analyzing: the reviewer sent it back, revisions left']
     assert sent_back['guards'] == ['Approved: no', 'No revisions left: no']
     assert [other['to'] for other in sent_back['others']] == ['to complete', 'to complete']
+
+
+async def test_files_given_with_a_run_are_named(conductor: Conductor) -> None:
+    conductor.catalog.add(Reader)
+    run = await complete_run(conductor, 'reader', files={'a_b.txt': 'text', 'c.bin': b'\xff'})
+    assert '- **Files at the start:** a\\_b.txt (4 B), c.bin (1 B)' in await read_transcript(conductor, run)
+    data = data_of(await render_page(conductor, run))
+    assert ['Files at the start', 'a_b.txt (4 B), c.bin (1 B)'] in data['facts']
 
 
 async def test_notes_are_shown_at_their_steps(conductor: Conductor) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -48,7 +49,7 @@ class BundleExport:
             BundleError: a line would be too long.
         """
         cells = await self._store.cells.list(about=experiment.id)
-        runs = await self._runs(cells, can_see)
+        runs = await self._runs([*await self._recordings(experiment), *_runs_of(cells)], can_see)
         redaction = Redaction.for_catalog(self._host.catalog)
         documents = self._documents(experiment, cells, redaction)
         bundles = self._host.bundles
@@ -57,16 +58,19 @@ class BundleExport:
         ):
             yield piece
 
-    async def _runs(self, cells: Sequence[Cell], can_see: Callable[[RunInfo], bool]) -> list[RunId]:
-        """Return the runs of cells, and of those that judged them, that are still there."""
-        named = dict.fromkeys(
-            run
-            for cell in cells
-            for run in (cell.run, *(judge for score in cell.scores.values() for judge in score.runs))
-            if run
-        )
+    async def _recordings(self, experiment: Experiment) -> list[RunId]:
+        """Return the runs whose recorded replies it answers from, so that it can be run again elsewhere."""
+        if not experiment.recorded:
+            return []
+        with suppress(UnknownDataset):
+            cases = await self._datasets.cases(experiment.dataset, experiment.version)
+            return [case.source for case in cases if case.source]
+        return []
+
+    async def _runs(self, named: Iterable[RunId], can_see: Callable[[RunInfo], bool]) -> list[RunId]:
+        """Return those of the runs, each once, that are still there."""
         runs = []
-        for run in named:
+        for run in dict.fromkeys(named):
             try:
                 info = await self._host.info(run)
             except UnknownRun:
@@ -96,6 +100,15 @@ class BundleExport:
             yield to_document(cell.id, cell)
         for mark in await self._store.marks.list(about=experiment.id):
             yield to_document(mark.id, mark)
+
+
+def _runs_of(cells: Iterable[Cell]) -> Iterator[RunId]:
+    """Yield the runs of cells, and those of the judges that scored them."""
+    for cell in cells:
+        if cell.run:
+            yield cell.run
+        for score in cell.scores.values():
+            yield from score.runs
 
 
 def _redact_cases(cases: Sequence[Case], redaction: Redaction) -> tuple[Iterator[tuple[Case, ...]], str]:

@@ -107,6 +107,27 @@ async def test_an_experiment_is_the_same_elsewhere_and_known_the_next_time(
     assert all([*cell.scores] == ['direct'] for cell in (await target.experiments.cells(ended.id)).cells)
 
 
+async def test_recorded_replies_go_along_so_that_it_can_be_run_again(
+    source: LocalConductor, target: LocalConductor
+) -> None:
+    for case in CASES[:2]:
+        await source.result((await source.start('echo', dict(case.parameters))).id)
+    recordings = [info async for info in source.iter_runs()]
+    cases = [
+        Case(id=info.id, parameters=info.parameters, expectation='2', source=info.id) for info in recordings
+    ]
+    await source.datasets.save('recorded', cases)
+    given = experiment(dataset='recorded', recorded=True, variants=VARIANTS[:1])
+    ended = (await source.experiment(given)).experiment
+    await take(target, await whole(source, ended.id))
+    assert {info.id for info in recordings} < {info.id async for info in target.iter_runs()}
+    stored = await target.experiments.get(ended.id)
+    again = await target.experiment(stored.again())
+    assert [cell.status for cell in again.cells] == [Status.DONE] * 2
+    (before,), (now,) = (await source.experiments.answer(ended.id)).variants, again.answer.variants
+    assert (now.variant, now.runs, now.scores) == (before.variant, before.runs, before.scores)
+
+
 async def until_over(conductor: LocalConductor, experiment: str) -> Experiment:
     while not (stored := await conductor.experiments.get(experiment)).is_over:
         await conductor.clock.sleep(0.1)

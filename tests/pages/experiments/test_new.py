@@ -6,7 +6,8 @@ from nicegui.testing import User
 from engine import LocalConductor
 from engine.operations.experiments import KINDS, Case, Experiment
 from tests.support.harness import complete_run
-from tests.support.pages.clicks import answer, click, enter, see
+from tests.pages.experiments.test_variants import TOAST
+from tests.support.pages.clicks import answer, click, enter, labelled, see
 from ui.web.pages.experiments.new.scorers import form_values, read_settings, settings_model
 
 
@@ -79,11 +80,26 @@ async def test_running_again_says_what_is_reused(pages: User, over: Experiment) 
 
 async def test_runs_become_variants_named_by_their_changes(pages: User, conductor: LocalConductor) -> None:
     runs = [
-        await complete_run(conductor, 'echo', {'detour': detour}, title=f'Detour {detour}')
+        await complete_run(
+            conductor, 'echo', {'detour': detour}, title='Both alike', tags=[f'variants-{detour}']
+        )
         for detour in (False, True)
     ]
     await pages.open(f'/experiments/new?runs={",".join(runs)}')
-    await see(pages, 'Detour False', 'Detour True', 'detour = true')
+    await see(pages, 'as it is', 'detour = true')
+    await pages.should_not_see('variants-')
+    assert labelled(pages, 'Edit: detour = true')
+
+
+async def test_runs_of_two_versions_become_variants_that_differ_in_them(
+    pages: User, conductor: LocalConductor
+) -> None:
+    first = await conductor.charts.save('toast', TOAST)
+    runs = [await complete_run(conductor, 'toast', {'task': 'A toast to Ada'})]
+    await conductor.charts.save('toast', TOAST.replace('title: Toast', 'title: Rye'), base=first.version)
+    runs += [await complete_run(conductor, 'toast', {'task': 'A toast to Ada'})]
+    await pages.open(f'/experiments/new?runs={runs[1]},{runs[0]}')
+    await see(pages, f'version {first.version}')
 
 
 @pytest.mark.parametrize('kind', KINDS)

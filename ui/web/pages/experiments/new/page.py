@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from engine import EngineError
+from engine import Catalog, EngineError
+from engine.errors import UnknownPattern
 from engine.operations.experiments import Variant, change_between
-from engine.records import Launch, RunId
+from engine.records import Launch, RunId, RunInfo
 from engine.workspace import read_given_files
 from ui.app.backend import Backend
+from ui.formatting.experiments.words import AS_IT_IS, free_name, proposed_name
 from ui.web.components.theme import FORM_KEYS, frame, page_head
 from ui.web.pages.experiments.new.form import RUNNING, Draft, NewExperiment
 from ui.web.pages.shared import errors
@@ -56,10 +59,14 @@ async def _draft(backend: Backend, pattern: str, runs: list[str], after: str) ->
     if runs:
         infos = [await backend().info(RunId(run)) for run in runs[:MAX_RUNS]]
         files = [await read_given_files(backend().workspaces, info) for info in infos]
+        # The tags are left out: by them, what a run belonged to before would find the new runs, too.
         launches = [
-            replace(Launch.of(info), title='', replay='', paused=False, breakpoints=(), files=given)
-            for info, given in zip(infos, files, strict=True)
-        ]
+            replace(
+                Launch.of(info), title='', tags=(), replay='', paused=False, breakpoints=(), files=given,
+                version=version,
+            )
+            for info, given, version in zip(infos, files, _versions(backend().catalog, infos), strict=True)
+        ]  # fmt: skip
         return draft_of([info.title or info.id for info in infos], launches)
     names = backend().catalog.patterns
     chosen = next((name for name in (pattern, FIRST, *names) if name in names), '')
@@ -67,20 +74,31 @@ async def _draft(backend: Backend, pattern: str, runs: list[str], after: str) ->
 
 
 def draft_of(titles: list[str], launches: list[Launch]) -> Draft:
-    """Return a draft in which each run is a variant, named by its title, and the first is the base."""
+    """Return a draft in which each run is a variant, and the first is the base.
+
+    A variant is named by its change; one that starts like the first run, such as a fork with another memory,
+    by the title of its run.
+    """
     base, *others = launches
-    names: dict[str, None] = {}
-    for number, title in enumerate(titles, start=1):
-        names[title if title not in names else f'{title} ({number})'] = None
-    first, *more = names
-    return Draft(
-        name=first,
-        base=base,
-        variants=(
-            Variant(name=first),
-            *(
-                Variant(name=name, change=change_between(base, launch))
-                for name, launch in zip(more, others, strict=True)
-            ),
-        ),
-    )
+    variants = [Variant(name=AS_IT_IS)]
+    for title, launch in zip(titles[1:], others, strict=True):
+        change, taken = change_between(base, launch), {variant.name for variant in variants}
+        name = proposed_name(change, taken) if change else free_name(title, taken)
+        variants.append(Variant(name=name, change=change))
+    return Draft(name=titles[0], base=base, variants=tuple(variants))
+
+
+def _versions(catalog: Catalog, infos: Sequence[RunInfo]) -> Iterator[str]:
+    """Yield the version that each run had where they differ in that and it is still there, or '', today's."""
+    versions = {(info.pattern, info.version) for info in infos}
+    for info in infos:
+        differs = len([pattern for pattern, _ in versions if pattern == info.pattern]) > 1
+        yield info.version if differs and _is_known(catalog, info) else ''
+
+
+def _is_known(catalog: Catalog, info: RunInfo) -> bool:
+    try:
+        catalog.pattern(info.pattern, info.version)
+    except UnknownPattern:
+        return False
+    return True

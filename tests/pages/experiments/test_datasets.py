@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from nicegui.testing import User
+from nicegui.testing.user_interaction import UserInteraction
 
 from engine import LocalConductor
 from engine.agents.chart import agent
@@ -165,3 +166,26 @@ async def test_a_run_becomes_a_case_with_a_corrected_answer(pages: User, conduct
     await see(pages, 'Added to corrected', retries=20)
     (case,) = await conductor.datasets.cases('corrected')
     assert (case.expectation, case.source, case.parameters['answer']) == ('4', run, 'four loaves')
+
+
+async def test_several_runs_become_cases_and_what_a_person_has_corrected_stays(
+    pages: User, conductor: LocalConductor
+) -> None:
+    first, second = [
+        await complete_run(conductor, 'echo', {'answer': f'{n} loaves'}, title=f'Run {n}') for n in range(2)
+    ]
+    failed = await complete_run(conductor, 'echo', {'answer': 'half a loaf', 'fails': True}, title='Broken')
+    corrected = Case(id=first, parameters={'answer': '0 loaves'}, expectation='none', source=first)
+    await conductor.datasets.save('sorted', [corrected])
+    await pages.open('/runs')
+    await see(pages, 'Run 0', 'Run 1', 'Broken')
+    assert pages.client
+    for box in [item for item in pages.client.elements.values() if 'run-tick' in item.classes]:
+        UserInteraction(pages, {box}, None).trigger('click', [True, False])
+    click(pages, 'Add to dataset')
+    await see(pages, 'Add 3 runs to a dataset', '2 of them have an answer')
+    enter(pages, 'Dataset', 'sorted')
+    answer(pages, 'Add')
+    await see(pages, 'Added to sorted', retries=20)
+    expected = {case.id: case.expectation for case in await conductor.datasets.cases('sorted')}
+    assert expected == {first: 'none', second: '1 loaves', failed: None}

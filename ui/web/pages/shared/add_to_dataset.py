@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from engine import Conductor, EngineError
 from engine.operations.experiments import Case, UnknownDataset, case_of
-from engine.records import FileContent, RunInfo
+from engine.records import FileContent, RunInfo, Status
 from engine.workspace import read_given_files
 from ui.formatting.experiments.expectations import expectation_text, read_expectation
 from ui.formatting.values import count
@@ -98,7 +98,9 @@ async def _names(conductor: Conductor) -> list[str]:
 
 
 async def _answer(conductor: Conductor, info: RunInfo) -> Any:
-    """Return the answer of a run; None if it has none, or its history cannot be read."""
+    """Return what a run is to answer again: None if it is not done, or its history cannot be read."""
+    if info.status is not Status.DONE:
+        return None  # what it had so far is no answer
     try:
         shape, view = await asyncio.gather(conductor.shape(info.id), conductor.view(info.id))
     except EngineError:
@@ -112,11 +114,17 @@ async def _files(conductor: Conductor, infos: Sequence[RunInfo]) -> list[dict[st
 
 
 async def _add(conductor: Conductor, dataset: str, cases: Sequence[Case]) -> bool:
-    """Save a version with these cases, in place of those of the same runs."""
+    """Save a version with these cases, in place of those of the same runs.
+
+    Of several, those that are in the dataset already keep what is expected: a person may have corrected it.
+    """
     try:
         before = await conductor.datasets.cases(dataset)
     except UnknownDataset:
         before = ()
+    if len(cases) > 1:
+        known = {case.id: case.expectation for case in before if case.expectation is not None}
+        cases = [replace(case, expectation=known.get(case.id, case.expectation)) for case in cases]
     added = {case.id for case in cases}
     others = [case for case in before if case.id not in added]
     await conductor.datasets.save(dataset, [*others, *cases], note=f'Added {count(len(cases), "run")}')

@@ -7,7 +7,7 @@ from engine.errors import EngineError, EventRefused, InvalidInput, PatternError
 from engine.host.clock import SimulatedClock
 from engine.host.syntax_trees import parse_in_turn
 from engine.operations.conductor import Conductor, RunHandle, RunResult
-from engine.operations.experiments import Case, Experiment, ScorerSpec, Variant, scorer
+from engine.operations.experiments import Case, Experiment, Score, ScorerSpec, Variant, scorer
 from engine.operations.local_conductor import LocalConductor
 from engine.patterns.pipeline.orchestrator import AgentOrchestrator
 from engine.patterns.pipeline.stage import stage
@@ -56,6 +56,7 @@ __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     'Variant',
     'ScorerSpec',
     'Case',
+    'Score',
     'scorer',
     # common errors; the others are in `engine.errors`
     'EngineError',

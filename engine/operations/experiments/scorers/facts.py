@@ -101,20 +101,34 @@ class ExpectationScorer(AnswerScorer):
 
 
 class Equal(ExpectationScorer):
-    """Whether the answer is what was expected; white space around texts does not count."""
+    """Whether the answer is what was expected; white space around texts does not count.
+
+    Where one of the two is a text and the other is not, the text is read as JSON: tables have only texts.
+    """
 
     case_matters: bool = True
 
     @override
     async def score(self, evidence: Evidence) -> Score:
         wanted, came = self.wanted(evidence), evidence.value(self.of)
-        same = self._plain(wanted) == self._plain(came) and isinstance(wanted, bool) is isinstance(came, bool)
+        one, two = self._plain(wanted), self._plain(came)
+        if isinstance(one, str) is not isinstance(two, str):
+            one, two = _from_json(one), _from_json(two)
+        same = one == two and isinstance(one, bool) is isinstance(two, bool)
         return decide_by([] if same else [self.miss(wanted, came, evidence)])
 
     def _plain(self, value: Any) -> Any:
         if not isinstance(value, str):
             return value
         return value.strip() if self.case_matters else value.strip().casefold()
+
+
+def _from_json(value: Any) -> Any:
+    """Return what a text says in JSON; a text that is no JSON, and anything else, as it is."""
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except (ValueError, RecursionError):
+        return value
 
 
 class Contains(ExpectationScorer):

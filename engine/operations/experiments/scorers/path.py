@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from pydantic import Field, field_validator
 from typing_extensions import override
 
+from engine.errors import ToolError
 from engine.operations.experiments.records import Miss, Score
 from engine.operations.experiments.scorers.base import AnyEndScorer, Evidence, decide_by
 from engine.records import Transition
@@ -80,9 +81,10 @@ class PathScorer(AnyEndScorer):
 
     @override
     async def score(self, evidence: Evidence) -> Score:
-        return decide_by(
-            [*self._visit_misses(evidence), *self._limit_misses(evidence), *self._misses(evidence)]
-        )
+        misses = [*self._visit_misses(evidence), *self._limit_misses(evidence), *self._misses(evidence)]
+        if not misses and self.dollars is not None and evidence.fold.view.usage.cost is None:
+            raise ToolError('a part of its cost is not known')
+        return decide_by(misses)
 
     def _visit_misses(self, evidence: Evidence) -> Iterator[Miss]:
         steps, paths = evidence.steps, {state.path for state in evidence.fold.shape.states}
@@ -114,7 +116,7 @@ class PathScorer(AnyEndScorer):
         for what, limit, used in (
             ('tokens', self.tokens, view.usage.total),
             ('dollars', self.dollars, view.usage.dollars),
-            ('seconds', self.seconds, view.ran),
+            ('seconds', self.seconds, view.seconds),
         ):
             if limit is not None and used > limit + 1e-6:
                 yield Miss(what=what, wanted=f'at most {limit:g}', came=f'{used:g}')

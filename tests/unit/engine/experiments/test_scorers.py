@@ -10,7 +10,7 @@ import pytest
 from engine import InvalidInput, LocalConductor
 from engine.operations.experiments.records import Mark, Score, ScorerSpec
 from engine.operations.experiments.scorers import read_scorers, score_run, scorer
-from engine.records import Outcome, RunId, Status
+from engine.records import Outcome, RunId, Status, Usage
 from tests.support.charts.echo import Echo, evidence_of
 
 ANSWER = 'We sold 1,250 loaves, 12.5 kg each. Total: 15,625 kg.'
@@ -38,6 +38,10 @@ async def score(
         ({'kind': 'equal', 'expected': '/total'}, 7, {'total': 7}, 1),
         ({'kind': 'equal', 'of': '/task'}, '', 'Say it', 1),
         ({'kind': 'equal'}, 1, True, 0),
+        ({'kind': 'equal'}, 5840, ' 5840 ', 1),
+        ({'kind': 'equal', 'value': 5840}, '5840', None, 1),
+        ({'kind': 'equal'}, '007', 7, 0),
+        ({'kind': 'equal'}, True, '1', 0),
         ({'kind': 'equal'}, 'yes', None, None),
         ({'kind': 'contains'}, ANSWER, 'LOAVES', 1),
         ({'kind': 'contains'}, ANSWER, ['loaves', 'rolls'], 0.5),
@@ -172,6 +176,20 @@ async def test_the_end_of_a_failed_run_is_judged_by_scorers_that_are_told_to() -
     came = await score({**way, 'any_end': True, 'not_visited': ['start']}, '', **failing)
     assert came is not None and came.value == 0
     assert [(miss.what, miss.wanted, miss.step) for miss in came.misses] == [('not_visited', 'start', 1)]
+
+
+async def test_limits_are_about_work_and_a_cost_that_is_not_known_is_not_scored() -> None:
+    scorers = read_scorers([ScorerSpec(name='it', kind='path', settings={'seconds': 60, 'dollars': 0.1})])
+    async with LocalConductor() as conductor:
+        evidence = await evidence_of(conductor, Echo, {'answer': 'a'})
+        projection = evidence.fold.projection
+        projection.ran += 3_600  # An hour in which it waited for a person.
+        assert (await score_run(scorers, evidence))['it'].value == 1
+        projection.usage = Usage(dollars=0.05, unpriced=1)
+        unknown = (await score_run(scorers, evidence))['it']
+        projection.usage = Usage(dollars=0.5, unpriced=1)
+        assert (await score_run(scorers, evidence))['it'].value == 0
+    assert unknown == Score(reason='a part of its cost is not known')
 
 
 async def test_a_judge_that_compares_waits_for_the_other_run() -> None:

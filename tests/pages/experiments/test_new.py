@@ -5,8 +5,8 @@ from nicegui.testing import User
 
 from engine import LocalConductor
 from engine.operations.experiments import KINDS, Case, Experiment
-from tests.support.harness import complete_run
 from tests.pages.experiments.test_variants import TOAST
+from tests.support.harness import complete_run
 from tests.support.pages.clicks import answer, click, enter, labelled, see
 from ui.web.pages.experiments.new.scorers import form_values, read_settings, settings_model
 

@@ -76,3 +76,17 @@ async def test_a_variant_of_a_pattern_that_is_gone_keeps_its_input(
     enter(pages, 'Name', 'wrong as before')
     answer(pages, 'Save')
     await until(lambda: bool(labelled(pages, 'Take back: answer = none')))
+
+
+async def test_a_variant_changes_what_every_case_gives(pages: User) -> None:
+    await pages.open('/experiments/new?pattern=echo')
+    await see(pages, 'They give: answer.')
+    click(pages, 'Add variant')
+    await see(pages, 'No change yet')
+    assert not labelled(pages, 'Answer')
+    click(pages, 'Change what cases give')
+    click(pages, 'Answer')
+    enter(pages, 'Answer', '7')
+    await see(pages, 'answer = 7')
+    press_labelled(pages, 'Take back: answer = 7')
+    await see(pages, 'No change yet', 'Change what cases give')

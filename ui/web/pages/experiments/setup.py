@@ -142,7 +142,8 @@ def _draw_scorer(spec: ScorerSpec, *, is_main: bool) -> None:
                 Text('span', 'decides', 'chip strong')
             if spec.better == 'lower':
                 Text('span', 'lower is better', 'chip')
-        _draw_settings(spec.settings)
+        asked = {'model': 'the simulated one'} if spec.kind == 'model' else {}
+        _draw_settings(asked | spec.settings)
 
 
 def _draw_settings(settings: Mapping[str, Any]) -> None:

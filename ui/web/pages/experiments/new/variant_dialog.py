@@ -16,6 +16,7 @@ from ui.formatting.experiments.words import ChangePart, change_parts, proposed_n
 from ui.web.components.dialogs import await_answer, dialog_frame, draw_dialog_actions, notify_error
 from ui.web.components.forms.form import Form
 from ui.web.components.forms.record_form import form_model
+from ui.web.components.menus import PickerItem, picker
 from ui.web.components.theme import button
 from ui.web.components.widgets import Box, CachedElement, Text
 from ui.web.pages.shared.launching.launch_choice import LaunchChoice
@@ -44,6 +45,8 @@ class VariantDialog:
         without: Callable[[], Collection[str]],
     ) -> None:
         self._backend, self._base, self._taken, self._without = backend, base, taken, without
+        self._own: set[str] = set()
+        """The parameters that it changes, among which may be some that cases give."""
 
     async def ask(self, variant: Variant) -> Variant | None:
         """Ask for the name and the launch of a variant; None if the dialog is cancelled."""
@@ -54,14 +57,16 @@ class VariantDialog:
             self._proposed = variant.name if is_named_by_change(variant) else ''
             Text('span', 'What differs', 'label')
             self._chips = CachedElement('change-chips', data_redrawn=True)
-            own = variant.change.get('parameters', {})  # Also those that cases give are changed here.
+            self._given = CachedElement('row-actions', data_redrawn=True)
+            self._own = set(variant.change.get('parameters', {}))
             self._choice = LaunchChoice(
                 self._backend,
                 self._launch(variant.change),
-                without=lambda: [name for name in self._without() if name not in own],
+                without=lambda: [name for name in self._without() if name not in self._own],
             )
             self._choice.show()
             self._choice.on_edit = self._follow
+            self._offer_given()
             self._show(variant.change)
 
             def save() -> None:
@@ -70,6 +75,28 @@ class VariantDialog:
 
             draw_dialog_actions(dialog, 'Save', save)
         return cast(Variant | None, await await_answer(dialog))
+
+    def _offer_given(self) -> None:
+        """Offer to change, in all cases alike, a parameter that each of them gives."""
+        given = {name: title for name, title in self._choice.parameters.items() if name in self._without()}
+        offered = {name: title for name, title in given.items() if name not in self._own}
+        if self._given.clear_if_changed(offered) and offered:
+            with self._given:
+                picker(
+                    'Change what cases give',
+                    'add',
+                    [
+                        PickerItem(title=title, on_choose=partial(self._change_given, name))
+                        for name, title in offered.items()
+                    ],
+                    kind='small',
+                )
+
+    def _change_given(self, name: str) -> None:
+        self._own.add(name)
+        self._choice.show()
+        self._offer_given()
+        self._follow()
 
     def _launch(self, change: Mapping[str, Any]) -> Launch:
         try:
@@ -99,7 +126,10 @@ class VariantDialog:
                     Text('span', SAME, 'muted small')
 
     def _drop(self, change: Mapping[str, Any], part: ChangePart) -> None:
+        if part.field == 'parameters' and part.key:
+            self._own.discard(part.key)  # What each case gives is no longer changed.
         self._choice.set_launch(self._launch(without_part(change, part)))
+        self._offer_given()
         self._follow()
 
     def _read(self) -> Variant | None:

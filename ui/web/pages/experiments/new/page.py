@@ -77,10 +77,10 @@ def draft_of(titles: list[str], launches: list[Launch]) -> Draft:
     """Return a draft in which each run is a variant, and the first is the base.
 
     A variant is named by its change; one that starts like the first run, such as a fork with another memory,
-    by the title of its run.
+    by the title of its run, and so is the first if its run was not started as its pattern is.
     """
     base, *others = launches
-    variants = [Variant(name=AS_IT_IS)]
+    variants = [Variant(name=titles[0] if base.models or base.options else AS_IT_IS)]
     for title, launch in zip(titles[1:], others, strict=True):
         change, taken = change_between(base, launch), {variant.name for variant in variants}
         name = proposed_name(change, taken) if change else free_name(title, taken)

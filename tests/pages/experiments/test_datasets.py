@@ -189,3 +189,17 @@ async def test_several_runs_become_cases_and_what_a_person_has_corrected_stays(
     await see(pages, 'Added to sorted', retries=20)
     expected = {case.id: case.expectation for case in await conductor.datasets.cases('sorted')}
     assert expected == {first: 'none', second: '1 loaves', failed: None}
+
+
+async def test_what_a_launch_form_holds_becomes_a_case(pages: User, conductor: LocalConductor) -> None:
+    await pages.open('/launch/echo')
+    await see(pages, 'Reset form')
+    enter(pages, 'Task', 'Whisper it')
+    click(pages, 'Add to dataset')
+    await see(pages, 'What the form holds becomes a case')
+    enter(pages, 'Dataset', 'loaves')
+    enter(pages, 'Expected', 'a whisper')
+    answer(pages, 'Add')
+    await see(pages, 'Added to loaves', retries=20)
+    *_, case = await conductor.datasets.cases('loaves')
+    assert (case.id, case.parameters['task'], case.expectation) == ('9', 'Whisper it', 'a whisper')

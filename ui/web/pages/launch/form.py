@@ -32,6 +32,7 @@ from ui.web.components.widgets import Box, Text, set_attributes, set_class
 from ui.web.pages.launch.default_notice import DefaultNotice
 from ui.web.pages.launch.filler import FillerNotice
 from ui.web.pages.launch.rehearsal.cost_line import CostLine, Plan
+from ui.web.pages.shared.add_to_dataset import add_launch_to_dataset
 from ui.web.pages.shared.launching.budget_limits import BudgetLimits
 from ui.web.pages.shared.launching.launch_fields import LaunchFields
 from ui.web.pages.shared.launching.recording_picker import RecordingPicker, is_recorded
@@ -110,6 +111,8 @@ class LaunchForm:
                         with Box('pricing', 'p', role='status') as self._pricing:
                             self._icon = ui.icon('theaters', size='18px')
                             self._cost = Text('span', '')
+                        keep = button('Add to dataset', kind='quiet', requires='datasets.save')
+                        keep.on('click', self._add_to_dataset)
                         button('Reset form', kind='quiet').on('click', self._reset)
             with Box('panel launch-chart', 'section', aria_labelledby='chart'):
                 with Box('panel-head'):
@@ -362,6 +365,11 @@ class LaunchForm:
             self._save_draft(None)
             return
         self._show_busy(False)
+
+    async def _add_to_dataset(self) -> None:
+        """Keep the input as a case, or show the problems."""
+        if launch := self._fields.submit(models=False):
+            await add_launch_to_dataset(self._backend(), launch)
 
     def _show_problems(self, problems: Mapping[str, str]) -> None:
         """Show each problem at its field."""

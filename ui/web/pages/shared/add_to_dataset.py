@@ -1,10 +1,11 @@
-"""Runs as cases: “Add to dataset” for one, with what a person would have expected, or for many."""
+"""Cases: “Add to dataset” for a run, with what a person would have expected, for many, and for a launch."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count as counting
 from typing import Any
 
 from nicegui import ui
@@ -12,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from engine import Conductor, EngineError
 from engine.operations.experiments import Case, UnknownDataset, case_of
-from engine.records import FileContent, RunInfo, Status
+from engine.records import FileContent, Launch, RunInfo, Status
 from engine.workspace import read_given_files
 from ui.formatting.experiments.expectations import expectation_text, read_expectation
 from ui.formatting.values import count
@@ -21,6 +22,7 @@ from ui.web.components.forms.form import Form
 from ui.web.components.widgets import Text
 
 ONE = 'The run becomes a case: its parameters, and what is expected. Correct its answer where it fell short.'
+INPUT = 'What the form holds becomes a case: the parameters and the files, and what is expected.'
 MANY = 'Each becomes a case with its parameters. {:,} of them have an answer, which is expected again.'
 SHARED: dict[str, Any] = {
     'tags': (list[str], Field([], max_length=50, title='Tags', json_schema_extra={'inline': True})),
@@ -71,6 +73,37 @@ async def add_to_dataset(
         ui.notify(f'Added to {added}.', type='positive')
 
 
+async def add_launch_to_dataset(conductor: Conductor, launch: Launch) -> None:
+    """Ask for the dataset and what is expected, and add what a launch form holds to it as a case."""
+    names = await notify_errors(_names(conductor))
+    if names is None:
+        return
+    with dialog_frame('Add to dataset', 'wide') as dialog:
+        Text('p', INPUT, 'muted')
+        form = Form(_model(names, is_single=True), on_change=lambda: None)
+        form.set_values({'dataset': names[0] if len(names) == 1 else ''})
+
+        async def save() -> None:
+            fields = form.submit()
+            if fields is None:
+                return
+            given = fields.model_dump()
+            case = Case(
+                id='',
+                parameters=dict(launch.parameters),
+                files=launch.files,
+                expectation=read_expectation(given['expectation']),
+                tags=tuple(given['tags']),
+                split=given['split'],
+            )
+            if await notify_errors(_add(conductor, given['dataset'], [case])):
+                dialog.submit(given['dataset'])
+
+        draw_dialog_actions(dialog, 'Add', save)
+    if added := await await_answer(dialog):
+        ui.notify(f'Added to {added}.', type='positive')
+
+
 def _model(names: Sequence[str], *, is_single: bool) -> type[BaseModel]:
     """Return the form's model: a dataset there is, or the name of a new one, and what is expected."""
     suggestions: dict[str, Any] = {'suggestions': list(names)}
@@ -114,18 +147,23 @@ async def _files(conductor: Conductor, infos: Sequence[RunInfo]) -> list[dict[st
 
 
 async def _add(conductor: Conductor, dataset: str, cases: Sequence[Case]) -> bool:
-    """Save a version with these cases, in place of those of the same runs.
+    """Save a version with these cases, in place of those of the same runs; one without an id gets a number.
 
-    Of several, those that are in the dataset already keep what is expected: a person may have corrected it.
+    Of several runs, those that are in the dataset already keep what is expected: a person may have
+    corrected it.
     """
     try:
         before = await conductor.datasets.cases(dataset)
     except UnknownDataset:
         before = ()
+    taken = {case.id for case in before}
+    free = (number for place in counting(len(before) + 1) if (number := str(place)) not in taken)
+    cases = [case if case.id else replace(case, id=next(free)) for case in cases]
+    note = f'Added {count(len(cases), "run")}' if cases[0].source else f'Added {cases[0].id}'
     if len(cases) > 1:
         known = {case.id: case.expectation for case in before if case.expectation is not None}
         cases = [replace(case, expectation=known.get(case.id, case.expectation)) for case in cases]
     added = {case.id for case in cases}
     others = [case for case in before if case.id not in added]
-    await conductor.datasets.save(dataset, [*others, *cases], note=f'Added {count(len(cases), "run")}')
+    await conductor.datasets.save(dataset, [*others, *cases], note=note)
     return True

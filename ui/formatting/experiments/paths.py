@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from engine.operations.experiments import PathAnswer, PlaceStats, PlaceUse
 from ui.formatting.diagram.overlays import Decoration, Layer, aggregate, visible_ancestor, visible_edge
+from ui.formatting.experiments.table import MIN_SECONDS
 from ui.formatting.steps import duration, edge_text, path_text
 from ui.formatting.usage import dollars
 from ui.formatting.values import compact, percent
@@ -174,6 +175,6 @@ def amount_words(use: PlaceUse) -> str:
     words = [
         'cost unknown' if use.dollars is None and tokens else dollars(use.dollars) if use.dollars else '',
         f'{compact(tokens)} {"token" if tokens == 1 else "tokens"}' if tokens else '',
-        duration(use.seconds) if use.seconds else '',
+        duration(seconds) if (seconds := use.seconds or 0.0) >= MIN_SECONDS else '',
     ]
     return ' · '.join(filter(None, words))

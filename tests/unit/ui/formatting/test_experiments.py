@@ -25,7 +25,7 @@ from engine.records import Launch, RunId, StatePath, Status
 from ui.formatting.experiments.estimate import plan_sentences
 from ui.formatting.experiments.paths import amount_words, path_layer, path_lines, state_uses
 from ui.formatting.experiments.pictures import Point, front, pareto
-from ui.formatting.experiments.table import DISAGREEMENT, SCORE, CellTable, figure
+from ui.formatting.experiments.table import DISAGREEMENT, SCORE, CellTable, figure, signed
 from ui.formatting.experiments.words import (
     change_parts,
     progress_words,
@@ -273,3 +273,7 @@ def test_cost_and_time_are_those_of_the_states_without_others_in_them() -> None:
     assert amount_words(uses['new']) == '$0.0080 · 1.2k tokens · 2.0 s'
     assert amount_words(replace(uses['new'], dollars=None)) == 'cost unknown · 1.2k tokens · 2.0 s'
     assert amount_words(replace(uses['new'], dollars=0.0, tokens=0.0, seconds=0.0)) == ''
+
+
+def test_no_difference_has_no_sign() -> None:
+    assert [signed(value) for value in (0.5, -0.5, 0.0, -0.0)] == ['+0.50', '\N{MINUS SIGN}0.50', '0', '0']

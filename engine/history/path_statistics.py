@@ -6,14 +6,17 @@ import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import reduce
+from operator import add
 from typing import Self
 
 from engine.errors import JournalDamaged, StepDamaged, UnknownRun
 from engine.journal.projection import EMPTY_DOCUMENT, Fold, RunProjection, snapshot_of
 from engine.journal.protocol import Journal
-from engine.records import RunId, RunInfo, RunQuery, Shape, Snapshot, StatePath, Status, Transition
+from engine.journal.usage_records import usage_from_dict
+from engine.records import RunId, RunInfo, RunQuery, Shape, Snapshot, StatePath, Status, Transition, Usage
 from engine.records.path_stats import Dwell, Ends, PathStats
-from engine.records.shape import EdgeShape, StateShape
+from engine.records.shape import EdgeShape, StateShape, ancestry
 
 RUNS_PER_WRITE = 20
 """Runs saved per transaction; an interruption repeats the work of at most this many."""
@@ -130,6 +133,7 @@ class PathTally:
         for path in step.entered:
             self._dwells[path] = replace(self._dwells[path], visits=self._dwells[path].visits + 1)
         self._count_failures(step)
+        self._count_usage(step)
 
     def _count_failures(self, step: Transition) -> None:
         at, name = step.event.at, step.event.name
@@ -141,6 +145,19 @@ class PathTally:
         if self._projection.status is Status.FAILED:
             for path in self._turn:
                 self._dwells[path] = replace(self._dwells[path], fell=1)
+
+    def _count_usage(self, step: Transition) -> None:
+        if step.raised or 'usage' not in step.event.data:
+            return
+        used = reduce(add, usage_from_dict(step.event.data).values(), Usage())
+        for path in ancestry(step.event.at):
+            stay = self._dwells[path]
+            known = stay.dollars is not None and used.cost is not None
+            self._dwells[path] = replace(
+                stay,
+                tokens=stay.tokens + used.total,
+                dollars=(stay.dollars or 0.0) + used.dollars if known else None,
+            )
 
     @property
     def stats(self) -> PathStats:

@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.records.shape import Shape, StatePath
 
-RULES = 1
+RULES = 2
 """Version of the rules for computing path statistics; those of other versions are recomputed."""
 
 Ends = tuple[StatePath, str]
@@ -28,6 +28,10 @@ class Dwell:
     expired: int = 0
     fell: int = 0
     """1 if the run was in the state, or had just left it, when the run failed; otherwise 0."""
+    tokens: int = 0
+    """What its calls of models have used, as far as they have been answered."""
+    dollars: float | None = 0.0
+    """What they cost; None if part of that is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

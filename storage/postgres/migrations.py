@@ -85,7 +85,8 @@ CREATE TABLE trail_edge (
 CREATE TABLE trail_state (
     run BIGINT REFERENCES trail (run) ON DELETE CASCADE,
     path TEXT COLLATE "C", visits BIGINT NOT NULL, seconds FLOAT NOT NULL, failed BIGINT NOT NULL,
-    expired BIGINT NOT NULL, fell BIGINT NOT NULL, PRIMARY KEY (run, path)
+    expired BIGINT NOT NULL, fell BIGINT NOT NULL, tokens BIGINT NOT NULL, dollars FLOAT,
+    PRIMARY KEY (run, path)
 );
 CREATE TABLE search (
     run BIGINT PRIMARY KEY REFERENCES run (number) ON DELETE CASCADE, words TSVECTOR NOT NULL

@@ -187,7 +187,7 @@ class PathEdgeRow(SQLModel, table=True):
 
 
 class PathStateRow(SQLModel, table=True):
-    """Visits, time and failures of a run in a state. Computed like `trail_edge`."""
+    """Visits, time, failures and use of a run in a state. Computed like `trail_edge`."""
 
     __tablename__ = 'trail_state'
     __table_args__ = ({'sqlite_with_rowid': False},)
@@ -199,3 +199,5 @@ class PathStateRow(SQLModel, table=True):
     failed: Number
     expired: Number
     fell: Number
+    tokens: Number
+    dollars: float | None

@@ -85,7 +85,8 @@ CREATE TABLE trail_edge (
 CREATE TABLE trail_state (
     run INTEGER NOT NULL REFERENCES trail (run) ON DELETE CASCADE,
     path VARCHAR NOT NULL, visits INTEGER NOT NULL, seconds FLOAT NOT NULL, failed INTEGER NOT NULL,
-    expired INTEGER NOT NULL, fell INTEGER NOT NULL, PRIMARY KEY (run, path)
+    expired INTEGER NOT NULL, fell INTEGER NOT NULL, tokens INTEGER NOT NULL, dollars FLOAT,
+    PRIMARY KEY (run, path)
 ) WITHOUT ROWID;
 CREATE VIRTUAL TABLE search USING fts5(title, note, parameters, tags, pattern)
 """

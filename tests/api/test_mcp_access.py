@@ -32,7 +32,8 @@ READS = frozenset(
 STEERS = frozenset(
     {
         'answer_run', 'approve_run', 'deny_run', 'cancel_run', 'fork_run',
-        'start_experiment', 'cancel_experiment', 'save_chart', 'restore_chart', 'remove_chart',
+        'start_experiment', 'pause_experiment', 'resume_experiment', 'cancel_experiment',
+        'save_chart', 'restore_chart', 'remove_chart',
     }
 )  # fmt: skip
 

@@ -63,7 +63,7 @@ async def test_bad_input_is_reported(client: Client):
         assert result.content[0].text
 
 
-async def test_a_chat_agent_compares_variants(client: Client):
+async def test_a_chat_agent_compares_variants(client: Client, conductor: Conductor):
     given = {
         'name': 'Revisions',
         'dataset': 'tea',
@@ -80,6 +80,17 @@ async def test_a_chat_agent_compares_variants(client: Client):
         if found['state'] == 'done':
             break
     assert [item['scores'][0]['mean'] for item in found['answer']['variants']] == [1, 0]
+    limits = {'budget': {'tokens': 1}, 'at_once': 1, 'private': True}
+    started = (await client.call_tool('start_experiment', {**given, **limits})).structured_content
+    paused = await client.call_tool('pause_experiment', {'experiment': started['id']})
+    assert paused.structured_content['state'] == 'paused'
+    await client.call_tool('resume_experiment', {'experiment': started['id']})
+    async for _ in turns():
+        found = (await client.call_tool('get_experiment', {'experiment': started['id']})).structured_content
+        if found['state'] == 'done':
+            break
+    assert (found['reason'], found['runs']['scored']) == ('its budget of tokens is used up', 1)
+    assert (await conductor.experiments.get(started['id'])).private
     wrong = await client.call_tool('start_experiment', {**given, 'variants': [{'nam': 'a'}]})
     assert wrong.is_error and 'variants.0' in wrong.content[0].text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -71,7 +71,7 @@ class History:
 
     def take(
         self, name: str, source: str = '', dest: str = '', *, after: float = 1.0, raised: bool = False,
-        at: str | None = None, status: Status | None = None,
+        at: str | None = None, status: Status | None = None, data: Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
         """Take a step `after` seconds later; with `dest`, it leads from `source` to `dest`."""
         self.time += after
@@ -82,7 +82,7 @@ class History:
             run=self.info.id,
             seq=self.info.seq + 1,
             time=self.time,
-            event=Event(name=name, at=StatePath(source if at is None else at)),
+            event=Event(name=name, at=StatePath(source if at is None else at), data=data or {}),
             raised=raised,
             left=left_states,
             entered=entered,
@@ -226,6 +226,22 @@ async def test_path_statistics_are_extended_incrementally(journal: Journal) -> N
     assert replace(await survey(second_journal), unread={}) == piecewise
     assert whole == await second_journal.path_stats(run.info.id)
     assert whole is not None and not whole.rest  # no step follows the end
+
+
+async def test_what_a_state_uses_counts_for_those_around_it_too(journal: Journal) -> None:
+    run, usage = await History.begin(journal, 'one'), {'input': 5, 'output': 2, 'calls': 1, 'dollars': 0.5}
+    await run.go('start', '', 'b.x')
+    for price in ({}, {'unpriced': 1}):
+        await run.go('done', 'b.x', 'a', data={'model': 'm', 'usage': usage | price})
+        await run.go('failed', 'a', 'b.x')
+        await survey(journal)  # continued from here
+        stats = await journal.path_stats(run.info.id)
+        assert stats is not None
+        used = [
+            (stats.stays[path].tokens, stats.stays[path].dollars)
+            for path in map(StatePath, ('b', 'b.x', 'a'))
+        ]
+        assert used == [(14, None), (14, None), (0, 0)] if price else [(7, 0.5), (7, 0.5), (0, 0)]
 
 
 async def test_a_run_that_lacks_steps_is_named_instead_of_read_for_ever() -> None:

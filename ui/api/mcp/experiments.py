@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import Field, JsonValue, TypeAdapter, ValidationError
+from pydantic import Field, JsonValue, StrictBool, TypeAdapter, ValidationError
 
 from engine import Case, Conductor, Experiment, InvalidInput
 from engine.records import Launch
@@ -44,11 +44,31 @@ class StartExperiment(ToolArguments):
         ' and `settings`. The first decides.',
     )
     repeats: int = Field(1, ge=1, le=100)
+    at_once: int = Field(4, ge=1, le=100, description='How many of its runs are under way at the same time.')
+    budget: dict[str, JsonValue] | None = Field(
+        None,
+        description='Limits on all runs together, of `tokens`, `cost` (dollars) and `seconds`.',
+    )
+    stop_early: StrictBool = Field(False, description='Whether to stop once the answer is clear.')
+    after: str = Field('', description='An earlier experiment: what has not changed since is not run again.')
+    private: StrictBool = Field(False, description='Whether only its author and administrators can see it.')
     dry_run: bool = Field(False, description='Whether only to say how many runs and calls it would make.')
 
 
 class GetExperiment(ToolArguments):
     """Show how far an experiment is, and which variant is better as far as that is clear."""
+
+    experiment: str
+
+
+class PauseExperiment(ToolArguments):
+    """Start no more runs of an experiment; those under way go on."""
+
+    experiment: str
+
+
+class ResumeExperiment(ToolArguments):
+    """Go on with an experiment that was paused, or has failed."""
 
     experiment: str
 
@@ -71,10 +91,10 @@ async def _list(conductor: Conductor, arguments: ListExperiments, report: Report
 
 
 async def _start(conductor: Conductor, arguments: StartExperiment, report: ReportProgress) -> dict[str, Any]:
-    given = arguments.model_dump(exclude={'cases', 'pattern', 'parameters', 'dry_run'})
+    given = arguments.model_dump(exclude={'cases', 'pattern', 'parameters', 'private', 'dry_run'})
     try:
         cases = CASES.validate_python(arguments.cases)
-        base = Launch.build(arguments.pattern, arguments.parameters, {})
+        base = Launch.build(arguments.pattern, arguments.parameters, {'private': arguments.private})
         experiment = EXPERIMENT.validate_python({**given, 'base': base})
     except ValidationError as error:
         problems = {'.'.join(map(str, item['loc'])): item['msg'] for item in error.errors()}
@@ -88,6 +108,18 @@ async def _start(conductor: Conductor, arguments: StartExperiment, report: Repor
 
 
 async def _get(conductor: Conductor, arguments: GetExperiment, report: ReportProgress) -> dict[str, Any]:
+    return await _describe(conductor, arguments.experiment)
+
+
+async def _pause(conductor: Conductor, arguments: PauseExperiment, report: ReportProgress) -> dict[str, Any]:
+    await conductor.experiments.pause(arguments.experiment)
+    return await _describe(conductor, arguments.experiment)
+
+
+async def _resume(
+    conductor: Conductor, arguments: ResumeExperiment, report: ReportProgress
+) -> dict[str, Any]:
+    await conductor.experiments.resume(arguments.experiment)
     return await _describe(conductor, arguments.experiment)
 
 
@@ -113,5 +145,7 @@ EXPERIMENT_TOOLS: Mapping[str, SteeringTool] = {
     'list_experiments': SteeringTool(ListExperiments, _list, reads=True),
     'start_experiment': SteeringTool(StartExperiment, _start),
     'get_experiment': SteeringTool(GetExperiment, _get, reads=True),
+    'pause_experiment': SteeringTool(PauseExperiment, _pause),
+    'resume_experiment': SteeringTool(ResumeExperiment, _resume),
     'cancel_experiment': SteeringTool(CancelExperiment, _cancel),
 }

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from engine.operations.experiments import PathAnswer, PlaceStats, PlaceUse
 from ui.formatting.diagram.overlays import Decoration, Layer, aggregate, visible_ancestor, visible_edge
+from ui.formatting.experiments.table import MIN_SECONDS
 from ui.formatting.steps import duration, edge_text, path_text
-from ui.formatting.values import percent
+from ui.formatting.usage import dollars
+from ui.formatting.values import compact, percent
 
 SAME = 1e-9
 """The smallest gap that counts."""
@@ -155,18 +157,24 @@ def _short(times: float) -> str:
     return f'{times:.1f}'.removesuffix('.0')
 
 
-def state_times(answer: PathAnswer, variants: Sequence[str]) -> list[tuple[str, Mapping[str, float]]]:
-    """Return the mean seconds of a run in each leaf state by variant, the longest first."""
-    timed = {
-        str(item.place.source): {use.variant: use.seconds or 0.0 for use in item.uses}
+def state_uses(answer: PathAnswer) -> list[tuple[str, Mapping[str, PlaceUse]]]:
+    """Return what runs use in each leaf state by variant: the longest first; none that uses nothing."""
+    used = {
+        str(item.place.source): {use.variant: use for use in item.uses}
         for item in answer.places
         if item.place.dest is None
     }
-    leaves = [path for path in timed if not any(other.startswith(f'{path}.') for other in timed)]
-    rows = [(path, timed[path]) for path in leaves if any(timed[path].values())]
-    return sorted(rows, key=lambda row: -max(row[1].get(name, 0.0) for name in variants))
+    leaves = [path for path in used if not any(other.startswith(f'{path}.') for other in used)]
+    rows = [(path, used[path]) for path in leaves if any(amount_words(use) for use in used[path].values())]
+    return sorted(rows, key=lambda row: -max(use.seconds or 0.0 for use in row[1].values()))
 
 
-def time_words(seconds: float) -> str:
-    """Return a time in a state; nothing for none."""
-    return duration(seconds) if seconds else '–'
+def amount_words(use: PlaceUse) -> str:
+    """Return cost, tokens and time of a run in a state, if any: $0.0042 · 1.2k tokens · 3.0 s."""
+    tokens = round(use.tokens or 0.0)
+    words = [
+        'cost unknown' if use.dollars is None and tokens else dollars(use.dollars) if use.dollars else '',
+        f'{compact(tokens)} {"token" if tokens == 1 else "tokens"}' if tokens else '',
+        duration(seconds) if (seconds := use.seconds or 0.0) >= MIN_SECONDS else '',
+    ]
+    return ' · '.join(filter(None, words))

@@ -262,5 +262,5 @@ def figure(score: float) -> str:
 
 
 def signed(difference: float) -> str:
-    """Return a difference with its sign."""
-    return ('+' if difference > 0 else MINUS) + figure(abs(difference))
+    """Return a difference with its sign; 0 has none."""
+    return figure(0) if not difference else ('+' if difference > 0 else MINUS) + figure(abs(difference))

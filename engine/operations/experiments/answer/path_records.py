@@ -40,6 +40,10 @@ class PlaceUse:
     """How often a run went there: mean of all its runs."""
     seconds: float | None
     """Running time of a run in the state: mean of all its runs; None for an edge."""
+    tokens: float | None
+    """What a run's calls of models in the state have used: mean of all its runs; None for an edge."""
+    dollars: float | None
+    """What they cost; None for an edge, or if part of it is unknown."""
     score: float | None
     """Mean score of the runs that went there; `other_score` of those that did not."""
     other_score: float | None

@@ -21,6 +21,7 @@ from engine.operations.experiments.answer.path_records import (
     RunPath,
 )
 from engine.operations.experiments.answer.way_effects import find_effects
+from engine.records import Dwell
 
 Counts = NDArray[np.int64]
 
@@ -142,13 +143,16 @@ def _grades(counts: Counts) -> Counts:
 
 def _use(variant: str, place: Place, counts: Counts, runs: Sequence[RunPath]) -> PlaceUse:
     own = [(run, int(count)) for run, count in zip(runs, counts, strict=True) if run.variant == variant]
-    seconds = [run.stats.stays[place.source].seconds for run, count in own if count and place.dest is None]
+    stays = [run.stats.stays.get(place.source, Dwell()) for run, _ in own] if place.dest is None else []
+    dollars = [stay.dollars for stay in stays]
     return PlaceUse(
         variant=variant,
         runs=sum(count > 0 for _, count in own),
         of=len(own),
         times=sum(count for _, count in own) / len(own) if own else 0.0,
-        seconds=sum(seconds) / len(own) if own and place.dest is None else None,
+        seconds=_mean([stay.seconds for stay in stays]),
+        tokens=_mean([stay.tokens for stay in stays]),
+        dollars=None if None in dollars else _mean(dollars),
         score=_mean([run.score for run, count in own if count]),
         other_score=_mean([run.score for run, count in own if not count]),
     )

@@ -21,7 +21,7 @@ def run(case: str, variant: str, revisions: int, score: float | None) -> RunPath
     stays = {WRITING: Dwell(visits=1, seconds=10)}
     edges = {(WRITING, 'done'): 1}
     if revisions:
-        stays[REVISING] = Dwell(visits=revisions, seconds=5 * revisions)
+        stays[REVISING] = Dwell(visits=revisions, seconds=5 * revisions, tokens=6 * revisions, dollars=9.0)
         edges[WRITING, 'revising'] = revisions
     return RunPath(case=case, variant=variant, score=score, stats=PathStats(seq=9, edges=edges, stays=stays))
 
@@ -59,6 +59,7 @@ def test_a_place_says_how_often_each_variant_went_there_and_what_those_runs_scor
     place = next(item for item in answer.places if str(item.place) == '`revising`')
     of_a, of_b = place.uses
     assert (of_a.runs, of_a.of, of_a.times, of_a.seconds) == (1, 3, 2 / 3, 10 / 3)
+    assert (of_a.tokens, of_a.dollars) == (4, 3)
     assert (of_a.score, of_a.other_score) == (1.0, pytest.approx(0.3))
     assert (of_b.runs, of_b.times, of_b.score, of_b.other_score) == (1, 1, None, None)
 

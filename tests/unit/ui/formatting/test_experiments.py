@@ -23,9 +23,9 @@ from engine.operations.experiments import (
 from engine.operations.experiments.answer.path_records import Parting, Place
 from engine.records import Launch, RunId, StatePath, Status
 from ui.formatting.experiments.estimate import plan_sentences
-from ui.formatting.experiments.paths import path_layer, path_lines, state_times
+from ui.formatting.experiments.paths import amount_words, path_layer, path_lines, state_uses
 from ui.formatting.experiments.pictures import Point, front, pareto
-from ui.formatting.experiments.table import DISAGREEMENT, SCORE, CellTable, figure
+from ui.formatting.experiments.table import DISAGREEMENT, SCORE, CellTable, figure, signed
 from ui.formatting.experiments.words import (
     change_parts,
     progress_words,
@@ -224,7 +224,10 @@ def test_names_of_points_in_one_place_cover_neither_each_other_nor_a_point() -> 
 
 def use(variant: str, runs: int, times: float) -> PlaceUse:
     """How ten runs of a variant used a place."""
-    return PlaceUse(variant=variant, runs=runs, of=10, times=times, seconds=2.0, score=None, other_score=None)
+    return PlaceUse(
+        variant=variant, runs=runs, of=10, times=times, seconds=2.0, tokens=1_200.0, dollars=0.004 * times,
+        score=None, other_score=None,
+    )  # fmt: skip
 
 
 def place(source: str, dest: str | None, base: float, new: float, gap: float) -> PlaceStats:
@@ -261,4 +264,16 @@ def test_partings_are_listed_by_their_gaps_without_what_is_folded() -> None:
         ('writing', '100% of runs, 1.0\N{MULTIPLICATION SIGN}'),
         ('reviewing>writing', 'never'),
     ]
-    assert [path for path, _ in state_times(PATHS, ['base'])] == ['writing.thinking', 'reviewing']
+
+
+def test_cost_and_time_are_those_of_the_states_without_others_in_them() -> None:
+    rows = state_uses(PATHS)
+    assert [path for path, _ in rows] == ['writing.thinking', 'reviewing']
+    uses = rows[0][1]
+    assert amount_words(uses['new']) == '$0.0080 · 1.2k tokens · 2.0 s'
+    assert amount_words(replace(uses['new'], dollars=None)) == 'cost unknown · 1.2k tokens · 2.0 s'
+    assert amount_words(replace(uses['new'], dollars=0.0, tokens=0.0, seconds=0.0)) == ''
+
+
+def test_no_difference_has_no_sign() -> None:
+    assert [signed(value) for value in (0.5, -0.5, 0.0, -0.0)] == ['+0.50', '\N{MINUS SIGN}0.50', '0', '0']

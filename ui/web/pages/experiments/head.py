@@ -159,4 +159,5 @@ class Progress:
         if self._running.clear_if_changed([cell.id for cell in shown]):
             with self._running:
                 for cell in shown:
-                    text_link(f'/runs/{cell.run}', f'{cell.case} · {cell.variant}', 'chip live')
+                    repeat = f' · {cell.repeat}' if experiment.repeats > 1 else ''
+                    text_link(f'/runs/{cell.run}', f'{cell.case} · {cell.variant}{repeat}', 'chip live')

@@ -10,7 +10,7 @@ from nicegui import ui
 from engine import EngineError
 from engine.operations.experiments import Answer, Experiment, PathAnswer, TrendPoint, VariantSummary, quoted
 from ui.app.backend import Backend
-from ui.formatting.experiments.paths import state_times, time_words
+from ui.formatting.experiments.paths import amount_words, state_uses
 from ui.formatting.experiments.pictures import Point, front, pareto, trend_picture
 from ui.formatting.experiments.table import figure, signed
 from ui.formatting.steps import path_text
@@ -25,7 +25,7 @@ UNITS: dict[str, tuple[str, Callable[[VariantSummary], float | None]]] = {
 }
 
 MAX_STATES = 30
-"""Maximum number of states in the table of times."""
+"""Maximum number of states in their table."""
 MIN_TREND = 2
 """Number of versions from which there is a trend."""
 
@@ -49,7 +49,7 @@ class SpendingPanel:
             self._more = CachedElement('ghost', data_redrawn=True)
 
     async def load(self, cursor: float) -> None:
-        """Show the time in each state, and the trend over versions; `cursor` says what has changed."""
+        """Show cost and time in each state, and the trend over versions; `cursor` says what has changed."""
         async with self._reading:
             if cursor != self._cursor:
                 await self._read(cursor)
@@ -65,7 +65,7 @@ class SpendingPanel:
         if self._more.is_deleted or not self._more.clear_if_changed((paths, trend)):
             return
         with self._more:
-            _draw_times(paths, [variant.name for variant in self._experiment.variants])
+            _draw_states(paths, [variant.name for variant in self._experiment.variants])
             _draw_trend(trend, self._experiment.scorers[0].name)
 
     def show(self, answer: Answer) -> None:
@@ -110,19 +110,19 @@ class SpendingPanel:
                 )
 
 
-def _draw_times(paths: PathAnswer, variants: Sequence[str]) -> None:
-    rows = state_times(paths, variants)
+def _draw_states(paths: PathAnswer, variants: Sequence[str]) -> None:
+    rows = state_uses(paths)
     if not rows:
         return
-    Text('h3', 'Time of a run in each state')
+    Text('h3', 'Cost and time of a run in each state')
     with Box('wide-table'), Box('table numbers', 'table'):
         table_head(['State', *variants])
         with Box(tag='tbody'):
-            for path, seconds in rows[:MAX_STATES]:
+            for path, uses in rows[:MAX_STATES]:
                 with Box(tag='tr'):
                     Text('th', path_text(path), scope='row', dir='auto')
                     for name in variants:
-                        Text('td', time_words(seconds.get(name, 0.0)), 'num')
+                        Text('td', amount_words(uses[name]) or '–', 'num')
     if (more := len(rows) - MAX_STATES) > 0:
         Text('p', f'{count(more, "state")} with less time left out.', 'muted small')
 

@@ -1,5 +1,6 @@
 """Every operation has a route, so that the API gains what the conductor gains."""
 
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from typing import Annotated, Any, Protocol
@@ -17,6 +18,7 @@ from engine.errors import NotAllowed
 from engine.operations import Role, implement, operations_of, parts_of
 from engine.records import RunId
 from tests.support.identity import FixedIdentity
+from ui.api.app import build_api
 from ui.api.client import Connection, remote
 from ui.api.operations.routes import derived_routes
 from ui.api.problems import answer_errors
@@ -45,6 +47,19 @@ async def test_every_operation_has_a_route(app: FastAPI) -> None:
             derived = (declared.route.id or name,) if declared.route else ()
             assert derived or declared.by_hand or name in WITHOUT, f'{protocol.__name__}.{name}'
             assert {*derived, *declared.by_hand} <= served, f'{protocol.__name__}.{name}'
+
+
+async def test_the_document_is_made_beside_the_event_loop(backend: Backend) -> None:
+    app, threads = build_api(backend), list[str]()
+
+    def document() -> dict[str, Any]:
+        threads.append(threading.current_thread().name)
+        return {'openapi': '3.1.0'}
+
+    app.openapi = document  # type: ignore[method-assign]
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url='http://127.0.0.1') as http:
+        assert (await http.get('/openapi.json')).json() == {'openapi': '3.1.0'}
+    assert threads and threading.main_thread().name not in threads
 
 
 class Greeting(Protocol):

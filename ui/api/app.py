@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Collection, Mapping
@@ -11,6 +12,8 @@ from fastapi import Depends, FastAPI
 from fastapi_offline import FastAPIOffline
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse
 
 from engine.history import program_version
 from engine.operations import (
@@ -160,7 +163,19 @@ def build_api(backend: Backend, origins: Collection[str] = ()) -> FastAPI:
     for router in ROUTES:
         app.include_router(router)
     app.openapi = lambda: _openapi_document(app)  # type: ignore[method-assign]
+    _serve_document(app)
     return app
+
+
+def _serve_document(app: FastAPI) -> None:
+    """Serve the OpenAPI document as FastAPI does, but make it, which takes seconds, beside the event loop."""
+    path = str(app.openapi_url)
+    app.router.routes[:] = [route for route in app.router.routes if getattr(route, 'path', '') != path]
+
+    async def openapi(request: Request) -> JSONResponse:
+        return JSONResponse(await asyncio.to_thread(app.openapi))
+
+    app.add_route(path, openapi, include_in_schema=False)
 
 
 def _openapi_document(app: FastAPI) -> dict[str, Any]:

@@ -23,7 +23,7 @@ def test_a_schedule_is_made_by_form_and_run_now(open_page, server, axe):
     expect(dialog.get_by_text('Every Mon and Thu at 09:45 in New York')).to_be_visible()
     times = dialog.locator('.next-list > li')
     expect(times).to_have_text([re.compile(r'^\w+.*, \d\d:\d\d.*09:45 in New York$')] * 5)
-    dialog.get_by_label('Pattern').select_option('Pipeline')
+    dialog.get_by_label('Pattern', exact=True).select_option('Pipeline')
     task = dialog.get_by_label('Task')
     task.fill('ab')
     dialog.get_by_role('button', name='Save').click()

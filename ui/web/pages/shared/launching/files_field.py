@@ -55,7 +55,7 @@ class FilesField:
         self._reading: RunInfo | None = None
         """The run whose files are still being read."""
         self._used = True
-        with Box('fold files-fold', 'details') as self._fold:
+        with Box('fold files-fold', 'details', aria_label='Files') as self._fold:
             with Box(tag='summary'):
                 Text('span', 'Files')
                 self._brief = Text('span', '', 'muted brief')

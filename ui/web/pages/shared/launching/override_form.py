@@ -47,7 +47,7 @@ class OverrideForm:
         self._controls: dict[str, Control] = {}
         self._content: dict[str, Any] = {}
         self._on_change = on_change
-        with Box('fold', 'details') as self.root:
+        with Box('fold', 'details', aria_label=head[0]) as self.root:
             with Box(tag='summary'):
                 Text('span', head[0])
                 self._brief = Text('span', '', 'muted brief')

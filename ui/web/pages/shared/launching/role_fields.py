@@ -21,7 +21,7 @@ class RoleFields(Generic[ControlT]):
     def __init__(self, title: str, style: str) -> None:
         """Draw it with its fixed fields."""
         self._roles: dict[str, ControlT] = {}
-        with Box(f'fold {style}', 'details'):
+        with Box(f'fold {style}', 'details', aria_label=title):
             with Box(tag='summary'):
                 Text('span', title)
                 self._brief = Text('span', '', 'muted brief')

@@ -143,7 +143,7 @@ def _draw_scorer(spec: ScorerSpec, *, is_main: bool) -> None:
             if spec.better == 'lower':
                 Text('span', 'lower is better', 'chip')
         asked = {'model': 'the simulated one'} if spec.kind == 'model' else {}
-        _draw_settings(asked | spec.settings)
+        _draw_settings({**asked, **spec.settings})
 
 
 def _draw_settings(settings: Mapping[str, Any]) -> None:

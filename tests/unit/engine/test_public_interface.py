@@ -15,7 +15,7 @@ FOR_PROGRAMS = {
     'engine': (
         'Activity AgentOrchestrator Breakpoint Budget Case Catalog Conductor EngineError Event EventRefused'
         ' Experiment InvalidInput LocalConductor Memory Pattern PatternError Retry Role RunHandle RunResult'
-        ' ScorerSpec SimulatedClock Status TaskState ToolContext Transition Variant agent'
+        ' Score ScorerSpec SimulatedClock Status TaskState ToolContext Transition Variant agent'
         ' run_collaborative_task scorer stage tool'
     ),
     'engine.patterns': (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +24,7 @@ from engine.operations.experiments import (
 from ui.cli.conductors import open_conductor, open_reader
 from ui.cli.exit_codes import ExitCode
 from ui.cli.history.export import write_export
+from ui.cli.output.errors import CommandError
 from ui.cli.output.experiment_report import junit_of, result_lines
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
@@ -104,8 +106,10 @@ def run(
         plan = await conductor.experiments.plan(experiment)
         for line in (f'{experiment.name}:', *plan_sentences(plan, experiment)):
             typer.echo(strip_control(line), err=True)
-        if dry_run or not (yes or typer.confirm('Start it?', err=True)):
+        if dry_run:
             return None
+        if not yes:
+            await _confirm_start()
         return await _follow(conductor, await conductor.experiments.add(experiment), session)
 
     result = with_conductor(session, work)
@@ -313,6 +317,14 @@ def export(
 
     if written := asyncio.run(work()):
         typer.echo(written)
+
+
+async def _confirm_start() -> None:
+    """Ask whether to start. Raises `CommandError`: 1 as an exit code says that scores are too low."""
+    if not sys.stdin.isatty():
+        raise CommandError('it makes runs: confirm with --yes')
+    if not await asyncio.to_thread(typer.confirm, 'Start it?', err=True):
+        raise CommandError('it was not started')
 
 
 async def _find_adopted(conductor: Conductor, experiment: Experiment) -> LaunchDefault:

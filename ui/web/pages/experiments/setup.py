@@ -142,8 +142,8 @@ def _draw_scorer(spec: ScorerSpec, *, is_main: bool) -> None:
                 Text('span', 'decides', 'chip strong')
             if spec.better == 'lower':
                 Text('span', 'lower is better', 'chip')
-        asked = {'model': 'the simulated one'} if spec.kind == 'model' else {}
-        _draw_settings(asked | spec.settings)
+        default_model = {'model': 'the simulated one'} if spec.kind == 'model' else {}
+        _draw_settings({**default_model, **spec.settings})
 
 
 def _draw_settings(settings: Mapping[str, Any]) -> None:

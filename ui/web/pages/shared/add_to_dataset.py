@@ -1,4 +1,4 @@
-"""Cases: “Add to dataset” for a run, with what a person would have expected, for many, and for a launch."""
+"""Cases: “Add to dataset” for a run, with what a person would have expected, for many, for a launch."""
 
 from __future__ import annotations
 

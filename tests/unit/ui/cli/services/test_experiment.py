@@ -80,6 +80,8 @@ def test_an_experiment_is_planned_run_read_and_removed(hemicycle: Hemicycle, tmp
     planned = hemicycle('experiment', 'run', str(file), '--dry-run')
     assert planned.exit_code == 0 and '2 runs to make (1 case × 2 variants).' in planned.stderr
     assert hemicycle('experiment', 'list').stdout == 'there are no experiments\n'
+    asked = hemicycle('experiment', 'run', str(file))  # As in CI, where nobody can be asked.
+    assert asked.exit_code == 2 and 'confirm with --yes' in asked.stderr, '1 says that scores are too low'
     lines = json_lines(hemicycle('experiment', 'run', str(file), '--yes', '--pace', '0', '--json').stdout)
     assert {line['variant'] for line in lines[:2]} == {'as it is', 'two'} and 'comparisons' in lines[2]
     cell = lines[0]['id']

@@ -146,7 +146,11 @@ def _draw_trend(trend: Sequence[TrendPoint], measure: str) -> None:
 
 def _say(best: frozenset[str], word: str) -> str:
     names = [quoted(name) for name in sorted(best)]
-    if len(names) == 1:
-        return f'{names[0]} is the best choice: no other scores better, or as well for less {word.lower()}.'
+    less = 'fewer tokens' if word == 'Tokens' else f'less {word.lower()}'
+    if len(names) == 1:  # The verdict says whether that is clear.
+        return f'By the means alone, {names[0]} is ahead: no other scores better, or as well for {less}.'
     listed = f'{", ".join(names[:-1])} and {names[-1]}'
-    return f'Worth choosing between: {listed}. Each of the others scores no better than one of them for more.'
+    return (
+        f'Worth choosing between, by the means alone: {listed}.'
+        ' Each of the others scores no better than one of them for more.'
+    )

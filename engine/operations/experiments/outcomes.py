@@ -98,9 +98,14 @@ async def read_regression(store: ExperimentStore, experiment: Experiment) -> str
 
 
 async def _find_before(store: ExperimentStore, experiment: Experiment) -> Experiment | None:
-    """Return the last experiment like this one that was done before it, with an equal first variant."""
+    """Return the last experiment like this one that was done before it, with an equal first variant.
+
+    One that is private to somebody else does not count, as this one's regression may be told to anybody.
+    """
     for other in await store.experiments.list(state='done', until=experiment.created, newest=True):
         is_like_it = _series(other) == _series(experiment)
+        if other.private and other.author != experiment.author:
+            continue
         if other.id != experiment.id and is_like_it and other.variants[0] == experiment.variants[0]:
             return other
     return None

@@ -15,6 +15,7 @@ from engine.journal import Entry, EntryQuery
 from engine.operations.experiments import Case, Experiment, ScorerSpec, Variant
 from engine.operations.experiments.store import ExperimentStore
 from engine.records import Launch, RunId
+from engine.runtime.run_factory import acting_as
 from tests.support.charts.echo import Echo
 from tests.support.harness import HastyClock
 from tests.unit.ui.app.services.test_notifications import Receiver, hook, send_all
@@ -131,6 +132,18 @@ async def test_a_mean_below_what_the_experiment_demands_is_a_regression(conducto
     ):
         done = (await conductor.experiment(experiment)).experiment
         assert await conductor.experiments.regression(done) == text
+
+
+@pytest.mark.parametrize(('private', 'is_worse'), [(False, True), (True, False)])
+async def test_a_regression_is_not_told_from_what_is_private_to_somebody_else(
+    conductor: LocalConductor, private: bool, is_worse: bool
+) -> None:
+    with acting_as('ada'):
+        await conductor.experiment(replace(LOAVES, base=replace(LOAVES.base, private=private)))
+    await conductor.datasets.save('loaves', [replace(case, expectation='none') for case in CASES])
+    with acting_as('bob'):
+        done = (await conductor.experiment(LOAVES)).experiment
+    assert bool(await conductor.experiments.regression(done)) is is_worse
 
 
 def reads_of(conductor: LocalConductor, monkeypatch: pytest.MonkeyPatch) -> list[int]:

@@ -31,6 +31,7 @@ def test_arrow_keys_move_between_marks_and_letters_jump_and_wrap_around(page, fi
     page.keyboard.press('ArrowRight')
     expect(marks.nth(1)).to_be_focused()
     at(page, 1)  # the arrow keys did not step
+    expect(marks.nth(1)).to_have_attribute('aria-label', re.compile(r'Step \d+'))
     step = re.search(r'Step (\d+)', marks.nth(1).get_attribute('aria-label') or '')
     assert step
     page.keyboard.press('Enter')

@@ -298,8 +298,8 @@ def _places(names: Sequence[Any], field: Any) -> dict[Any, int]:
 
 
 def _ids(values: Sequence[Any], field: Any) -> Sequence[Any]:
-    if wrong := next((value for value in values if not is_simple(value)), None):
-        raise EvaluationError(f'{field} must hold texts or numbers, not {kind_of(wrong)}')
+    if wrong := [value for value in values if not is_simple(value)]:
+        raise EvaluationError(f'{field} must hold texts or numbers, not {kind_of(wrong[0])}')
     return values
 
 

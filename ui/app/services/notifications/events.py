@@ -112,10 +112,8 @@ def unstarted_notice(schedule: Schedule, tick: Tick) -> Notice:
 
 def launch_of_schedule(schedule: Schedule) -> Launch:
     """Return the run that a schedule starts, or how its experiment runs cases."""
-    if schedule.experiment:
-        return schedule.experiment.base
-    assert schedule.action  # It was checked when it was stored.
-    return schedule.action
+    assert schedule.launch  # It was checked when it was stored.
+    return schedule.launch
 
 
 def _ending(fold: Fold, step: Transition) -> Notice:

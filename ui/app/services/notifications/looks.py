@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Final
 
 from engine import LocalConductor
 from engine.operations.experiments import Experiment, UnknownExperiment
+from ui.app.services.notifications.events import UNSTARTED_WORDS
 from ui.app.services.schedules import Schedule, Schedules, Tick
 
 OVERLAP_SECONDS = 60.0
 """By how much two looks overlap: clocks of servers differ, and a transaction takes a moment."""
-UNSTARTED: Final = ('failed', 'skipped', 'missed')
 
 
 class EndedExperiments:
@@ -68,13 +67,13 @@ class UnstartedTicks:
 
         That is one that could not start; of experiments, which are rare, also one that was skipped or missed.
         """
-        for schedule in await self._schedules.list():
+        for schedule in await self._schedules.stored():
             latest = await self._schedules.ticks.list(schedule.id, limit=2)
             outcomes = [(tick.state, tick.reason) for tick in latest]
             if not latest or outcomes[1:] == outcomes[:1] or self._settled.get(schedule.id) == latest[0].id:
                 continue
             state = latest[0].state
-            if state == 'failed' or (state in UNSTARTED and schedule.experiment):
+            if state == 'failed' or (state in UNSTARTED_WORDS and schedule.experiment):
                 yield schedule, latest[0]
 
     def settle(self, tick: Tick) -> None:

@@ -72,10 +72,14 @@ class Schedule:
     """Why it could start nothing now, such as a pattern or a dataset that is gone; '' if it could."""
 
     @property
+    def launch(self) -> Launch | None:
+        """The run that it starts, or how its experiment runs cases."""
+        return self.experiment.base if self.experiment else self.action
+
+    @property
     def pattern(self) -> str:
         """The pattern of what it starts."""
-        action = self.experiment.base if self.experiment else self.action
-        return action.pattern if action else ''
+        return self.launch.pattern if self.launch else ''
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -120,6 +120,10 @@ class Schedules:
             key=lambda schedule: (schedule.name.lower(), schedule.id),
         )
 
+    async def stored(self) -> list[Schedule]:
+        """Return all schedules as stored: without their next times, and what is wrong with them."""
+        return [planned.schedule for planned in await self._store.list()]
+
     async def get(self, schedule: str) -> Schedule:
         """Return a schedule. Raises `UnknownSchedule`."""
         return await self._describe(await self._store.get(schedule))
@@ -427,6 +431,7 @@ class Schedules:
                 return DATASET_GONE
         for launch in launches:
             try:
+                await self._conductor.catalog.compile(launch.pattern, launch.version)
                 self._conductor.catalog.pattern(launch.pattern, launch.version)
             except UnknownPattern as error:
                 return f'{error}: choose another one'

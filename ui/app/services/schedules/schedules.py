@@ -120,7 +120,7 @@ class Schedules:
             key=lambda schedule: (schedule.name.lower(), schedule.id),
         )
 
-    async def stored(self) -> list[Schedule]:
+    async def stored(self) -> Sequence[Schedule]:
         """Return all schedules as stored: without their next times, and what is wrong with them."""
         return [planned.schedule for planned in await self._store.list()]
 

@@ -13,7 +13,8 @@ from fastapi_offline import FastAPIOffline
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import Response
+from starlette.routing import Route
 
 from engine.history import program_version
 from engine.operations import (
@@ -170,10 +171,13 @@ def build_api(backend: Backend, origins: Collection[str] = ()) -> FastAPI:
 def _serve_document(app: FastAPI) -> None:
     """Serve the OpenAPI document as FastAPI does, but make it, which takes seconds, beside the event loop."""
     path = str(app.openapi_url)
-    app.router.routes[:] = [route for route in app.router.routes if getattr(route, 'path', '') != path]
+    own = next(route for route in app.router.routes if isinstance(route, Route) and route.path == path)
+    app.router.routes.remove(own)
 
-    async def openapi(request: Request) -> JSONResponse:
-        return JSONResponse(await asyncio.to_thread(app.openapi))
+    async def openapi(request: Request) -> Response:
+        await asyncio.to_thread(app.openapi)  # It is kept: FastAPI's own route finds it made.
+        answer: Response = await own.endpoint(request)  # Adds the address under which it is served.
+        return answer
 
     app.add_route(path, openapi, include_in_schema=False)
 

@@ -111,7 +111,7 @@ class Adoption:
             author=ACTOR.get(),
             created=self._clock.now(),
         )
-        await self._store.write([default])
+        await self._put(default)
         return default
 
     async def remove(self, pattern: str, version: str = '') -> None:
@@ -153,13 +153,23 @@ class Adoption:
         )
         old = await self._store.find(default.id)
         # First the link: as long as the version is not current, it says nothing.
-        await self._store.write([default])
+        await self._put(default)
         try:
             await self._charts.save(plan.pattern, plan.after, base=plan.base, note=plan.note)
         except EngineError:
-            await self._store.write([old] if old else [], [] if old else [default])
+            if old:
+                await self._put(old)
+            else:
+                await self._store.remove(default.id)
             raise
         return default
+
+    async def _put(self, default: LaunchDefault) -> None:
+        """Store a default, in place of the one with its id."""
+        if await self._store.find(default.id):
+            await self._store.change(default.id, lambda stored: default)
+        else:
+            await self._store.write([default])
 
     async def _chart(self, pattern: str) -> ChartText:
         """Return the chart of a pattern as it is now. Raises `EngineError`: why it cannot be changed."""

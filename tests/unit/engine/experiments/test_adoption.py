@@ -95,6 +95,22 @@ async def test_a_variant_becomes_a_version_that_says_what_was_run(conductor: Loc
     assert [version.current for version in await conductor.charts.versions('team')] == [False, True]
 
 
+async def test_a_default_takes_the_place_of_another_also_after_it_was_taken_back(
+    conductor: LocalConductor,
+) -> None:
+    experiments = conductor.experiments
+    loose = Variant(name='loose', change={'parameters': {'rounds': 5}})
+    one = await over(conductor, STRICT, loose)
+    for variant in ('strict', 'loose', 'strict'):
+        assert (await experiments.adopt(one, variant)).variant == variant
+    assert [item.variant for item in await experiments.defaults()] == ['strict']
+    await experiments.reset_default('team')
+    for _ in range(2):
+        plan = await experiments.adoption(one, 'strict')
+        default = await experiments.adopt(one, 'strict', kind='version', base=plan.base)
+        await experiments.reset_default('team', version=default.version)
+
+
 async def test_what_a_chart_cannot_say_is_named_and_offered_as_settings(conductor: LocalConductor) -> None:
     change = {'models': {'writer': 'scripted'}, 'tools': {'critic': ('notes',), 'writer': ()}}
     one = await over(conductor, Variant(name='other', change=change))

@@ -46,6 +46,7 @@ class VariantDialog:
     ) -> None:
         self._backend, self._base, self._taken, self._without = backend, base, taken, without
         self._own: set[str] = set()
+        self._change: Mapping[str, Any] = {}
         """The parameters that it changes, among which may be some that cases give."""
 
     async def ask(self, variant: Variant) -> Variant | None:
@@ -118,17 +119,18 @@ class VariantDialog:
             control.set_content(self._proposed)
 
     def _show(self, change: Mapping[str, Any]) -> None:
+        self._change = change
         parts = change_parts(change)
         if self._chips.clear_if_changed(parts):
             with self._chips:
-                draw_changes(parts, lambda part: self._drop(change, part))
+                draw_changes(parts, self._drop)
                 if not parts:
                     Text('span', SAME, 'muted small')
 
-    def _drop(self, change: Mapping[str, Any], part: ChangePart) -> None:
+    def _drop(self, part: ChangePart) -> None:
         if part.field == 'parameters' and part.key:
             self._own.discard(part.key)  # What each case gives is no longer changed.
-        self._choice.set_launch(self._launch(without_part(change, part)))
+        self._choice.set_launch(self._launch(without_part(self._change, part)))
         self._offer_given()
         self._follow()
 

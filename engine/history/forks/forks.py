@@ -96,6 +96,7 @@ class Forks:
             # What stands for the end of a run that came unfinished was not done by it.
             seq=source.seq - is_closing(await self.journal.transitions(run, after=max(0, source.seq - 1))),
         )
+        await self._live.catalog.compile(parent.pattern, parent.version)
         pattern = self._live.catalog.pattern_of(parent)
         given = pattern(pattern.parse_recorded({**source.parameters, **launch.parameters}))
         values = given.parameters.model_dump(mode='json')

@@ -264,7 +264,7 @@ class Planner:
             'models': dict(launch.models),
             'seed': launch.seed,
             'budget': launch.budget and asdict(launch.budget),
-            'files': dict(launch.files),
+            **({'files': dict(launch.files)} if launch.files else {}),
             **{name: value for name, value in launch.options.items() if name != 'record'},
         }
 

@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Sequence
 from urllib.parse import quote
 
-from engine.operations import Datasets, implement
+from engine.operations import Datasets
 from engine.operations.experiments import Case, DatasetInfo
 from engine.operations.experiments.datasets import write_lines
 from ui.api.client.connection import Connection
-from ui.api.client.derived import RemoteDoor, remote
+from ui.api.client.derived import remote
 from ui.api.wire import decode
 
 MAX_BODY = 1 << 20
@@ -25,13 +25,11 @@ def remote_datasets(connection: Connection) -> Datasets:
         lines = await asyncio.to_thread(write_lines, cases)
         if len(lines) <= MAX_BODY:
             return await derived.save(dataset, cases, note=note)
-        path, kind = (
-            f'datasets/{quote(dataset, safe="")}/uploads',
-            {'Content-Type': 'application/octet-stream'},
-        )
+        path = f'datasets/{quote(dataset, safe="")}/uploads'
+        kind = {'Content-Type': 'application/octet-stream'}
         answer = await connection.ask(
             'POST', path, safe=True, content=lines, params={'note': note}, headers=kind
         )
         return decode(DatasetInfo, answer.json())
 
-    return implement(Datasets, RemoteDoor(Datasets, connection), save=save)
+    return remote(Datasets, connection, save=save)

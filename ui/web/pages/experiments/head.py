@@ -17,7 +17,7 @@ from ui.web.components.debounce import create_page_task
 from ui.web.components.dialogs import confirm, notify_errors
 from ui.web.components.theme import button
 from ui.web.components.widgets import Box, CachedElement, Text, text_link
-from ui.web.pages.shared.to_mark import has_people
+from ui.web.pages.shared.to_mark import has_people, mark_path
 from ui.web.permission import is_permitted, refusal
 from ui.web.routing import with_query
 
@@ -73,7 +73,7 @@ class ExperimentHead:
         if self._experiment.state in ('paused', 'failed'):
             self._draw_action('Resume', 'play_arrow', 'resume', lambda: experiments.resume(id), 'primary')
         if has_people(self._experiment):
-            text_link(f'/experiments/{id}/mark', 'Mark answers', 'btn', icon='edit_note')
+            text_link(mark_path(id), 'Mark answers', 'btn', icon='edit_note')
         text_link(f'/experiments/{id}/export', 'Export', 'btn', icon='ios_share', download=True)
         if not self._experiment.is_over:
             self._draw_action('Cancel', 'stop_circle', 'cancel', self._cancel)

@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import Any, Final
 
 from nicegui.elements.mixins.value_element import ValueElement
+from typing_extensions import override
 
 from engine import Catalog
 from engine.agents import AgentInfo
@@ -87,10 +88,21 @@ def tool_fields(agents: Iterable[AgentInfo]) -> list[Field]:
     ]
 
 
+class _StubsField(Field):
+    """A field for a list of answers."""
+
+    @override
+    def parse(self, raw: Any) -> Any:
+        value = Field.parse(self, raw)
+        if not isinstance(value, list):
+            raise ValueError('Enter a list of answers, one for each visit.')
+        return value
+
+
 def stub_fields(agents: Iterable[AgentInfo]) -> list[Field]:
     """Return a field for the answers of each role, by default none."""
     return [
-        Field(
+        _StubsField(
             name=role,
             kind='nested',
             title=role_title(role),
